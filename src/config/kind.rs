@@ -79,6 +79,8 @@ pub enum Kind {
     Origins,
     /// A list of http or https addresses of pages, queries included.
     PageUrls,
+    /// A list of port numbers.
+    Ports,
     /// A short name that goes into addresses and variables: letters, digits, `-` and `_`.
     Slug,
     /// Text of several lines.
@@ -115,6 +117,7 @@ impl Kind {
                 | Self::Domains
                 | Self::Origins
                 | Self::PageUrls
+                | Self::Ports
                 | Self::Tables(_)
         )
     }

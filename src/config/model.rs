@@ -387,6 +387,8 @@ pub struct ProviderConfig {
 #[serde(deny_unknown_fields)]
 pub struct FetchConfig {
     pub allow_private_addresses: bool,
+    /// Ports that pages may be fetched from beside 80 and 443.
+    pub extra_ports: Vec<u16>,
     /// Bytes, decompressed.
     pub max_bytes: usize,
     #[serde(with = "humantime_serde")]

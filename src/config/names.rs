@@ -325,6 +325,7 @@ fn fetch_and_cache_keys() -> Vec<Key> {
             Kind::Flag,
             "read pages on private addresses; for tests",
         ),
+        Key::named("fetch.extra_ports", "FETCH_EXTRA_PORTS", Kind::Ports, "ports of pages beside 80 and 443"),
         Key::named("fetch.max_bytes", "FETCH_MAX_BYTES", ANSWER, "largest page, decompressed"),
         Key::named(
             "fetch.timeout",

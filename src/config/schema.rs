@@ -85,6 +85,7 @@ fn type_of(kind: Kind) -> Map<String, Json> {
         ] })),
         Kind::Url => text("uri"),
         Kind::Origins | Kind::PageUrls => list(text("uri")),
+        Kind::Ports => list(json!({ "type": "integer", "minimum": 1, "maximum": 65_535 })),
         Kind::Slug => json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,60}$" }),
         Kind::Tables(shape) => tables_of(shape),
         Kind::Lines

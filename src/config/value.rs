@@ -55,6 +55,7 @@ impl Kind {
             | Self::Domains
             | Self::Origins
             | Self::PageUrls
+            | Self::Ports
             | Self::Tables(_) => self.read_list(&[Value::from(text)]),
         }
     }
@@ -69,6 +70,7 @@ impl Kind {
                 }
                 (Self::Words(words), _) => Value::from(word(&scalar_text(element), words)?),
                 (Self::Origins, _) => Value::from(origin(&scalar_text(element))?),
+                (Self::Ports, _) => Value::from(integer(&scalar_text(element), 1, 65_535)?),
                 (Self::PageUrls, _) => Value::from(page_url(&scalar_text(element))?),
                 (Self::Durations { max }, _) => {
                     Value::from(duration(&scalar_text(element), Duration::from_millis(1), max, None)?)

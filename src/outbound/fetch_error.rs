@@ -15,6 +15,11 @@ pub enum FetchError {
     Scheme,
     #[error("{host} is not on the public internet")]
     PrivateAddress { host: String },
+    /// Its services may trust this machine, or be for its operator alone.
+    #[error("{host} is an address of this machine, whose own services are not read")]
+    OwnAddress { host: String },
+    #[error("port {port} of {host} is not fetched from; pages have ports 80 and 443, and those of FETCH_EXTRA_PORTS")]
+    Port { host: String, port: u16 },
     #[error("the name of the host cannot be resolved")]
     Dns,
     #[error("the page did not come in time")]
@@ -69,6 +74,8 @@ impl FetchError {
             Self::BadUrl => "bad_url",
             Self::Scheme => "scheme",
             Self::PrivateAddress { .. } => "private_address",
+            Self::OwnAddress { .. } => "own_address",
+            Self::Port { .. } => "port",
             Self::Dns => "dns",
             Self::Timeout => "timeout",
             Self::TooSlow => "too_slow",
@@ -109,10 +116,20 @@ impl FetchError {
     }
 }
 
+impl From<AddressRefused> for FetchError {
+    fn from(refused: AddressRefused) -> Self {
+        match refused {
+            AddressRefused::NotPublic { host } => Self::PrivateAddress { host },
+            AddressRefused::Own { host } => Self::OwnAddress { host },
+            AddressRefused::Port { host, port } => Self::Port { host, port },
+        }
+    }
+}
+
 pub(super) fn classify(error: &reqwest::Error) -> FetchError {
     for cause in chain(error) {
         if let Some(refused) = cause.downcast_ref::<AddressRefused>() {
-            return FetchError::PrivateAddress { host: refused.host.clone() };
+            return refused.clone().into();
         }
         if let Some(tls) = tls_error(cause) {
             return FetchError::Tls { detail: excerpt(&tls.to_string()) };
@@ -148,6 +165,8 @@ pub(crate) mod samples {
             FetchError::BadUrl,
             FetchError::Scheme,
             FetchError::PrivateAddress { host: host() },
+            FetchError::OwnAddress { host: host() },
+            FetchError::Port { host: host(), port: 6379 },
             FetchError::Dns,
             FetchError::Timeout,
             FetchError::TooSlow,

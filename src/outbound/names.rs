@@ -120,7 +120,7 @@ mod tests {
 
     use hickory_resolver::config::ConnectionConfig;
 
-    use super::super::ssrf_guard::{GuardedResolver, is_public};
+    use super::super::ssrf_guard::{Guard, GuardedResolver};
     use super::*;
 
     /// Takes every question and never answers.
@@ -198,7 +198,7 @@ mod tests {
         let lookup = lookup_by(lying);
         let found = lookup("rebound.example".to_owned()).await.unwrap();
         assert_eq!(found, [SocketAddr::from(([10, 0, 0, 1], 0))]);
-        let guarded = GuardedResolver::new(lookup, is_public);
+        let guarded = GuardedResolver::new(lookup, Guard::public(&[]));
         let refused = guarded.addresses("rebound.example".to_owned()).await.unwrap_err();
         assert!(refused.to_string().contains("not a public address"), "{refused}");
     }

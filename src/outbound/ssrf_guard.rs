@@ -1,12 +1,13 @@
-//! Guards against server-side request forgery (SSRF): which addresses a page may be fetched from, public ones only.
+//! Guards against server-side request forgery (SSRF): which addresses and ports a page may be fetched from.
 //!
-//! Pages and their links are written by strangers. The check happens on the addresses that are connected to, in the
-//! client's own resolver, so that a name that answers differently the second time gains nothing.
+//! Pages and their links are written by strangers. Pages come from public addresses, at the ports of the web, and never
+//! from this machine itself. Addresses are checked where they are connected to, in the client's own resolver, so that a
+//! name that answers differently the second time gains nothing.
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, LazyLock};
 
 use futures::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -64,46 +65,135 @@ fn v4(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
-/// Which addresses may be connected to: [`is_public`], unless private ones are opened.
-pub(super) type Rule = fn(IpAddr) -> bool;
+/// Ports that every site may have.
+const WEB_PORTS: [u16; 2] = [80, 443];
 
-/// A name or address that is not on the public internet.
+/// Addresses that no machine has, for documentation (RFC 5737, RFC 3849).
+const UNASSIGNED: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))];
+
+/// Whether this machine has the address on one of its interfaces. Its public address leads to services that trust the
+/// machine itself, metrics and databases among them.
+///
+/// The system binds sockets to its own addresses only, so that a socket tells, without a list that may be outdated. Where
+/// `net.ipv4.ip_nonlocal_bind` is set, any address can be bound to; there nothing is refused, and a warning says so once.
+/// An address that a router translates to this machine's is on no interface, and is not found.
+pub(super) fn is_own(ip: IpAddr) -> bool {
+    static BINDS_TO_ANY: LazyLock<bool> = LazyLock::new(|| {
+        let binds_to_any = UNASSIGNED.into_iter().any(can_bind);
+        if binds_to_any {
+            tracing::warn!(
+                "sockets can be bound to foreign addresses (ip_nonlocal_bind); links to this machine's own public addresses \
+                 are not refused"
+            );
+        }
+        binds_to_any
+    });
+    can_bind(ip) && !*BINDS_TO_ANY
+}
+
+/// Without a free descriptor this says no, and the connection is not made either.
+fn can_bind(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
+}
+
+/// Which addresses and ports pages may be fetched from.
+#[derive(Debug, Clone)]
+pub(super) struct Guard {
+    is_public: fn(IpAddr) -> bool,
+    is_own: fn(IpAddr) -> bool,
+    /// None: any.
+    ports: Option<Arc<[u16]>>,
+}
+
+/// A host that pages are not fetched from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{host} is not a public address")]
-pub struct AddressRefused {
-    pub host: String,
+pub enum AddressRefused {
+    #[error("{host} is not a public address")]
+    NotPublic { host: String },
+    #[error("{host} is an address of this machine")]
+    Own { host: String },
+    #[error("port {port} of {host} is not one of a public website")]
+    Port { host: String, port: u16 },
 }
 
-/// Checks a host that is an address itself: those never reach the resolver. `Url` has already turned the decimal, octal
-/// and hexadecimal ways to write an IPv4 address into one.
-pub(super) fn check_literal(url: &Url, rule: Rule) -> Result<(), AddressRefused> {
-    let ip = match url.host() {
-        Some(Host::Ipv4(ip)) => IpAddr::V4(ip),
-        Some(Host::Ipv6(ip)) => IpAddr::V6(ip),
-        Some(Host::Domain(_)) | None => return Ok(()),
-    };
-    if rule(ip) { Ok(()) } else { Err(AddressRefused { host: ip.to_string() }) }
+impl Guard {
+    /// Public addresses that are not this machine's, at ports 80, 443 and these.
+    pub(super) fn public(extra_ports: &[u16]) -> Self {
+        let ports = WEB_PORTS.iter().chain(extra_ports).copied().collect();
+        Self { is_public, is_own, ports: Some(ports) }
+    }
+
+    /// Any address and any port.
+    pub(super) fn open() -> Self {
+        Self { is_public: |_any| true, is_own: |_any| false, ports: None }
+    }
+
+    /// These addresses at any port.
+    #[cfg(test)]
+    pub(super) fn of(is_public: fn(IpAddr) -> bool) -> Self {
+        Self { is_public, ..Self::open() }
+    }
+
+    /// The same without the addresses for which `is_own` holds.
+    #[cfg(test)]
+    pub(super) fn without_own(self, is_own: fn(IpAddr) -> bool) -> Self {
+        Self { is_own, ..self }
+    }
+
+    /// The same at ports 80, 443 and these.
+    #[cfg(test)]
+    pub(super) fn at_ports(self, extra_ports: &[u16]) -> Self {
+        Self { ports: Self::public(extra_ports).ports, ..self }
+    }
+
+    fn check_address(&self, ip: IpAddr, host: impl FnOnce() -> String) -> Result<(), AddressRefused> {
+        if !(self.is_public)(ip) {
+            return Err(AddressRefused::NotPublic { host: host() });
+        }
+        if (self.is_own)(ip) {
+            return Err(AddressRefused::Own { host: host() });
+        }
+        Ok(())
+    }
+
+    /// Checks a URL's port, and its host where that is an address itself: those never reach the resolver. `Url` has already
+    /// turned the decimal, octal and hexadecimal ways to write an IPv4 address into one.
+    pub(super) fn check_url(&self, url: &Url) -> Result<(), AddressRefused> {
+        let ip = match url.host() {
+            Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+            Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+            Some(Host::Domain(_)) | None => None,
+        };
+        if let Some(ip) = ip {
+            self.check_address(ip, || ip.to_string())?;
+        }
+        let Some(port) = url.port_or_known_default() else { return Ok(()) };
+        if self.ports.as_ref().is_none_or(|ports| ports.contains(&port)) {
+            return Ok(());
+        }
+        Err(AddressRefused::Port { host: url.host_str().unwrap_or_default().to_owned(), port })
+    }
 }
 
-/// The same for a host as a URL writes it, with `localhost` and what is below it: those names are never public.
-pub(super) fn check_literal_host(host: &str, rule: Rule) -> Result<(), AddressRefused> {
-    let refused = || AddressRefused { host: host.to_owned() };
+/// Whether a host as a URL writes it is no public one: an address, or `localhost` and the names below it.
+pub(super) fn is_private_host(host: &str) -> bool {
     match Host::parse(host) {
-        Ok(Host::Ipv4(ip)) if !rule(IpAddr::V4(ip)) => Err(refused()),
-        Ok(Host::Ipv6(ip)) if !rule(IpAddr::V6(ip)) => Err(refused()),
-        Ok(Host::Domain(name)) if name == "localhost" || name.ends_with(".localhost") => Err(refused()),
-        _ => Ok(()),
+        Ok(Host::Ipv4(ip)) => !is_public(IpAddr::V4(ip)),
+        Ok(Host::Ipv6(ip)) => !is_public(IpAddr::V6(ip)),
+        Ok(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Err(_no_host) => false,
     }
 }
 
 /// How names become addresses: `names`, or a table in tests.
 pub(super) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// A resolver that hands out public addresses only. The connection is made to the very addresses it checked.
+/// A resolver that hands out the guard's addresses only. The connection is made to the very addresses it checked.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
     lookup: Lookup,
-    rule: Rule,
+    guard: Guard,
 }
 
 impl fmt::Debug for GuardedResolver {
@@ -113,11 +203,11 @@ impl fmt::Debug for GuardedResolver {
 }
 
 impl GuardedResolver {
-    pub(super) fn new(lookup: Lookup, rule: Rule) -> Self {
-        Self { lookup, rule }
+    pub(super) fn new(lookup: Lookup, guard: Guard) -> Self {
+        Self { lookup, guard }
     }
 
-    /// All addresses of a name. One that is not public refuses the whole name: an honest site has no mixed answer.
+    /// All addresses of a name. One that is refused refuses the whole name: an honest site has no mixed answer.
     pub(super) async fn addresses(
         &self,
         name: String,
@@ -126,8 +216,8 @@ impl GuardedResolver {
         if addresses.is_empty() {
             return Err(Box::new(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
         }
-        if !addresses.iter().all(|address| (self.rule)(address.ip())) {
-            return Err(Box::new(AddressRefused { host: name }));
+        for address in &addresses {
+            self.guard.check_address(address.ip(), || name.clone())?;
         }
         Ok(addresses)
     }
@@ -273,33 +363,81 @@ mod tests {
             "http://127.0.0.1./",
         ];
         for url in refused {
-            assert!(check_literal(&Url::parse(url).unwrap(), is_public).is_err(), "{url}");
+            let refused = Guard::public(&[]).check_url(&Url::parse(url).unwrap());
+            assert!(matches!(refused, Err(AddressRefused::NotPublic { .. })), "{url}");
         }
-        assert!(check_literal(&Url::parse("http://8.8.8.8/").unwrap(), is_public).is_ok());
-        assert!(
-            check_literal(&Url::parse("http://localhost/").unwrap(), is_public).is_ok(),
-            "names are the resolver's to check"
-        );
+        for url in ["http://8.8.8.8/", "http://localhost/"] {
+            let allowed = Guard::public(&[]).check_url(&Url::parse(url).unwrap());
+            assert_eq!(allowed, Ok(()), "{url}: names are the resolver's to check");
+        }
     }
 
-    fn resolver(addresses: &'static [&'static str], rule: Rule) -> GuardedResolver {
+    #[test]
+    fn guard_refuses_ports_that_are_not_configured() {
+        let guard = Guard::public(&[8443]);
+        let refused = |url: &str| guard.check_url(&Url::parse(url).unwrap()).err();
+        for url in ["http://a.example/", "https://a.example/", "http://a.example:443/", "https://a.example:8443/"] {
+            assert_eq!(refused(url), None, "{url}");
+        }
+        for (url, port) in [
+            ("http://a.example:6379/", 6379),
+            ("http://a.example:22/", 22),
+            ("http://a.example:8080/", 8080),
+            ("https://8.8.8.8:9090/", 9090),
+            ("http://[2606:4700:4700::1111]:1/", 1),
+        ] {
+            assert!(matches!(refused(url), Some(AddressRefused::Port { port: found, .. }) if found == port), "{url}");
+        }
+        assert_eq!(Guard::open().check_url(&Url::parse("http://127.0.0.1:6379/").unwrap()), Ok(()));
+    }
+
+    #[test]
+    fn own_addresses_are_told_from_foreign_ones() {
+        for own in ["127.0.0.1", "127.0.0.77"] {
+            assert!(is_own(own.parse().unwrap()), "{own}");
+        }
+        for foreign in ["8.8.8.8", "192.0.2.1", "2606:4700:4700::1111"] {
+            assert!(!is_own(foreign.parse().unwrap()), "{foreign}");
+        }
+        // The address that this machine sends from, where it has a way out.
+        let sender = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+            socket.connect("8.8.8.8:9")?;
+            socket.local_addr()
+        });
+        if let Ok(sender) = sender {
+            assert!(is_own(sender.ip()), "{sender}");
+        }
+    }
+
+    #[tokio::test]
+    async fn guard_refuses_this_machines_public_address() {
+        let guard = Guard::public(&[]).without_own(|ip| ip == IpAddr::from([93, 184, 215, 14]));
+        let own = AddressRefused::Own { host: "93.184.215.14".to_owned() };
+        assert_eq!(guard.check_url(&Url::parse("http://93.184.215.14/metrics").unwrap()), Err(own));
+        let lookup: Lookup = Arc::new(|_name| Box::pin(async { Ok(vec![SocketAddr::from(([93, 184, 215, 14], 0))]) }));
+        let error = GuardedResolver::new(lookup, guard).addresses("me.example".to_owned()).await.unwrap_err();
+        assert_eq!(error.downcast_ref(), Some(&AddressRefused::Own { host: "me.example".to_owned() }));
+        assert_eq!(error.to_string(), "me.example is an address of this machine");
+    }
+
+    fn resolver(addresses: &'static [&'static str], guard: Guard) -> GuardedResolver {
         let lookup: Lookup = Arc::new(move |_name| {
             let found = addresses.iter().map(|address| SocketAddr::new(address.parse().unwrap(), 0)).collect();
             Box::pin(async move { Ok(found) })
         });
-        GuardedResolver::new(lookup, rule)
+        GuardedResolver::new(lookup, guard)
     }
 
     #[tokio::test]
     async fn one_private_address_among_public_ones_refuses_the_name() {
-        let mixed = resolver(&["8.8.8.8", "127.0.0.1"], is_public);
+        let mixed = resolver(&["8.8.8.8", "127.0.0.1"], Guard::public(&[]));
         let error = mixed.addresses("mixed.example".into()).await.unwrap_err();
-        assert_eq!(error.downcast_ref(), Some(&AddressRefused { host: "mixed.example".into() }));
-        let public = resolver(&["8.8.8.8", "2606:4700:4700::1111"], is_public);
+        assert_eq!(error.downcast_ref(), Some(&AddressRefused::NotPublic { host: "mixed.example".into() }));
+        let public = resolver(&["8.8.8.8", "2606:4700:4700::1111"], Guard::public(&[]));
         assert_eq!(public.addresses("public.example".into()).await.unwrap().len(), 2);
-        let opened = resolver(&["127.0.0.1"], |_| true);
+        let opened = resolver(&["127.0.0.1"], Guard::open());
         assert_eq!(opened.addresses("local.example".into()).await.unwrap().len(), 1);
-        let empty = resolver(&[], |_| true);
+        let empty = resolver(&[], Guard::open());
         assert!(empty.addresses("empty.example".into()).await.is_err());
     }
 

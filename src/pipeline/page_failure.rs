@@ -103,6 +103,8 @@ impl PageFailure {
             | FetchError::ReadersBusy
             | FetchError::Denied { .. }
             | FetchError::PrivateAddress { .. }
+            | FetchError::OwnAddress { .. }
+            | FetchError::Port { .. }
             | FetchError::BadUrl
             | FetchError::Scheme
             | FetchError::NoRecording => return None,
@@ -141,6 +143,8 @@ mod tests {
             ("bad_url", None),
             ("scheme", None),
             ("private_address", None),
+            ("own_address", None),
+            ("port", None),
             ("dns", Some(("dns", true))),
             ("timeout", Some(("timeout", true))),
             ("too_slow", Some(("too_slow", true))),

@@ -220,6 +220,8 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     "bad_url",
     "scheme",
     "private_address",
+    "own_address",
+    "port",
     "dns",
     "timeout",
     "too_slow",

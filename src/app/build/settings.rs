@@ -146,6 +146,7 @@ pub(super) fn page_settings(config: &Config) -> PageSettings {
         connect_timeout: config.fetch.connect_timeout,
         max_bytes: config.fetch.max_bytes,
         allow_private: config.fetch.allow_private_addresses,
+        extra_ports: config.fetch.extra_ports.clone(),
         user_agent: config.fetch.user_agent.clone(),
         max_redirects: config.fetch.max_redirects,
         concurrency: config.fetch.concurrency,

@@ -80,6 +80,7 @@ fn samples(kind: Kind) -> Vec<String> {
         Kind::Texts => &["@one,two"],
         Kind::Domains => &["Example.org,*.example.net"],
         Kind::Text | Kind::Header | Kind::Name | Kind::Slug | Kind::Lines => &["another"],
+        Kind::Ports => &["8080,8443"],
         Kind::PageUrls => &["https://example.org/rss?a=b"],
         Kind::Tables(shape) => return vec![table_sample(shape)],
         Kind::Url | Kind::Origins => &["https://example.org/prefix"],

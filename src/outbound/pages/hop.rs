@@ -25,6 +25,7 @@ pub(super) fn failed_then(failure: Failure, url: &Url) -> FetchError {
         "encoding" => FetchError::Encoding { detail },
         "too_large" => FetchError::TooLarge,
         "too_slow" => FetchError::TooSlow,
+        "own_address" => FetchError::OwnAddress { host: url.host_str().unwrap_or_default().to_owned() },
         "private_address" => FetchError::PrivateAddress { host: url.host_str().unwrap_or_default().to_owned() },
         _ => FetchError::Timeout,
     }

@@ -46,7 +46,7 @@ use super::observer::{NoObserver, Observer};
 use super::record::{Recorder, Tape};
 use super::replay::{Archive, RecordedOutcome};
 use super::response::header_map;
-use super::ssrf_guard::{self, GuardedResolver, Lookup, Rule};
+use super::ssrf_guard::{self, Guard, GuardedResolver, Lookup};
 use crate::store::Store;
 
 /// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
@@ -69,8 +69,10 @@ pub struct PageSettings {
     pub connect_timeout: Duration,
     /// Of a body, after decompression.
     pub max_bytes: usize,
-    /// Opens private addresses; for tests against a local server.
+    /// Opens private addresses and any port; for tests against a local server.
     pub allow_private: bool,
+    /// Ports beside 80 and 443.
+    pub extra_ports: Vec<u16>,
     pub user_agent: String,
     /// Redirects followed at most.
     pub max_redirects: usize,
@@ -92,6 +94,7 @@ impl Default for PageSettings {
             connect_timeout: Duration::from_secs(5),
             max_bytes: 4 * 1024 * 1024,
             allow_private: false,
+            extra_ports: Vec::new(),
             user_agent: concat!("corroborate/", env!("CARGO_PKG_VERSION")).to_owned(),
             max_redirects: 5,
             concurrency: 64,
@@ -166,7 +169,7 @@ enum Source {
 pub struct PageFetcher {
     settings: PageSettings,
     source: Source,
-    rule: Rule,
+    guard: Guard,
     places: Semaphore,
     hosts: Hosts,
     permissions: Permissions,
@@ -199,22 +202,22 @@ enum HopBody {
 
 impl PageFetcher {
     pub fn new(settings: PageSettings, source: PageSource) -> Result<Self, BuildError> {
-        let rule: Rule = if settings.allow_private { |_any| true } else { ssrf_guard::is_public };
-        Self::with_guard(settings, source, names::system_lookup(), rule)
+        let guard = if settings.allow_private { Guard::open() } else { Guard::public(&settings.extra_ports) };
+        Self::with_guard(settings, source, names::system_lookup(), guard)
     }
 
     pub(super) fn with_guard(
         settings: PageSettings,
         source: PageSource,
         lookup: Lookup,
-        rule: Rule,
+        guard: Guard,
     ) -> Result<Self, BuildError> {
         let source = match source {
             PageSource::Replay(archive) => Source::Replay(archive),
             live @ (PageSource::Live | PageSource::Record(_)) => {
                 let client = client_builder(&settings.user_agent)
                     .connect_timeout(settings.connect_timeout)
-                    .dns_resolver(GuardedResolver::new(lookup, rule))
+                    .dns_resolver(GuardedResolver::new(lookup, guard.clone()))
                     .http2_max_header_list_size(LARGEST_HEADERS)
                     .build();
                 let recorder = if let PageSource::Record(recorder) = live { Some(recorder) } else { None };
@@ -223,7 +226,7 @@ impl PageFetcher {
         };
         let places = Semaphore::new(settings.concurrency.max(1));
         let (hosts, permissions) = (Hosts::new(settings.per_host), Permissions::default());
-        Ok(Self { settings, source, rule, places, hosts, permissions, observer: Arc::new(NoObserver) })
+        Ok(Self { settings, source, guard, places, hosts, permissions, observer: Arc::new(NoObserver) })
     }
 
     /// Tells this observer of the cache of `robots.txt`.
@@ -347,14 +350,13 @@ impl PageFetcher {
         if is_denied(&host) {
             return Err(FetchError::Denied { host });
         }
-        ssrf_guard::check_literal(url, self.rule)
-            .map_err(|refused| FetchError::PrivateAddress { host: refused.host })?;
+        self.guard.check_url(url)?;
         Ok(host)
     }
 
     /// Waits for a slot of the host, until `end` at most: a page that gets none says nothing of its server.
     async fn slot(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Slot, FetchError> {
-        let is_private = ssrf_guard::check_literal_host(host, ssrf_guard::is_public).is_err();
+        let is_private = ssrf_guard::is_private_host(host);
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
         let wish = Wish { host, pause, end, hold: self.settings.timeout };
         match timeout_at(end, self.hosts.slot(wish)).await {

@@ -109,7 +109,7 @@ impl PageFetcher {
         } else {
             // Single flight: whoever comes meanwhile waits for the same answer. When the one who asks runs out of time,
             // one of those who wait asks anew. Errors are not kept: they are those of the page as well.
-            let is_private = ssrf_guard::check_literal_host(host, ssrf_guard::is_public).is_err();
+            let is_private = ssrf_guard::is_private_host(host);
             let known = self.learn(&site, url, is_private, is_denied);
             let known = self.permissions.known.try_get_with(site.clone(), known).await;
             known.map_err(|error: Arc<FetchError>| FetchError::clone(&error))?

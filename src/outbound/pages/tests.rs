@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::super::names::system_lookup;
-use super::super::ssrf_guard::{Lookup, is_public};
+use super::super::ssrf_guard::{Guard, Lookup, is_own, is_public};
 use super::super::test_server::{Reply, TestServer, answer, head_promising};
 use super::{FetchError, FetchedPage, PageFetcher, PageSettings, PageSource};
 
@@ -79,8 +79,8 @@ async fn a_page_comes_with_what_is_needed_to_read_it() {
 #[tokio::test]
 async fn private_addresses_are_refused_before_anything_is_sent() {
     let server = TestServer::start([answer(200, &[HTML], "secret")]).await;
-    let guarded = fetcher(PageSettings { allow_private: false, ..settings() });
     let port = server.port();
+    let guarded = fetcher(PageSettings { allow_private: false, extra_ports: vec![port], ..settings() });
     for host in ["127.0.0.1", "2130706433", "0177.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost"] {
         let error = fetch_with(&guarded, &format!("http://{host}:{port}/")).await.unwrap_err();
         assert_eq!(error.label(), "private_address", "{host}: {error}");
@@ -144,12 +144,68 @@ async fn a_redirect_to_a_private_address_is_refused() {
         let target = format!("http://{host}:{}/", inside.port());
         let outside = TestServer::at(OUTSIDE, move |_, _| redirect(302, &target)).await;
         let guarded =
-            PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), public_or_outside).unwrap();
+            PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), Guard::of(public_or_outside))
+                .unwrap();
         let error = fetch_with(&guarded, outside.url.as_str()).await.unwrap_err();
         assert_eq!(error.label(), "private_address", "{host}: {error}");
         assert_eq!(outside.seen().len(), 1);
     }
     assert!(inside.seen().is_empty());
+}
+
+#[tokio::test]
+async fn redirect_is_refused_when_its_port_is_not_one_of_the_web() {
+    for (target, port) in [
+        ("http://a.example:6379/", 6379),
+        ("http://a.example:22/", 22),
+        ("//a.example:8080/status", 8080),
+        ("https://127.0.0.77:9090/metrics", 9090),
+    ] {
+        let outside = TestServer::at(OUTSIDE, move |_, _| redirect(302, target)).await;
+        let guard = Guard::of(public_or_outside).at_ports(&[outside.port()]);
+        let guarded = PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), guard).unwrap();
+        let error = fetch_with(&guarded, outside.url.as_str()).await.unwrap_err();
+        assert!(matches!(error, FetchError::Port { port: found, .. } if found == port), "{target}: {error}");
+        assert_eq!(error.label(), "port");
+        assert_eq!(outside.seen().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn page_is_refused_before_a_request_when_its_port_is_not_one_of_the_web() {
+    let server = TestServer::start([answer(200, &[HTML], "secret")]).await;
+    let guard = Guard::of(|_any| true).at_ports(&[]);
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), guard).unwrap();
+    let error = fetch_with(&guarded, server.url.as_str()).await.unwrap_err();
+    let port = server.port();
+    assert_eq!(error, FetchError::Port { host: "127.0.0.1".to_owned(), port });
+    assert!(
+        error.to_string().contains(&port.to_string()) && error.to_string().contains("FETCH_EXTRA_PORTS"),
+        "{error}"
+    );
+    assert!(server.seen().is_empty());
+}
+
+/// The loopback addresses stand for public ones of this machine.
+#[tokio::test]
+async fn page_is_refused_when_its_address_is_this_machines_own() {
+    let server = TestServer::start([answer(200, &[HTML], "metrics of this machine")]).await;
+    let guard = || Guard::of(|_any| true).without_own(is_own);
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), guard()).unwrap();
+    let error = fetch_with(&guarded, server.url.as_str()).await.unwrap_err();
+    assert_eq!(error, FetchError::OwnAddress { host: "127.0.0.1".to_owned() });
+    // By a name, and behind a redirect, too.
+    let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, lookup, guard()).unwrap();
+    let error = fetch_with(&guarded, "http://this-machine.example/").await.unwrap_err();
+    assert_eq!(error, FetchError::OwnAddress { host: "this-machine.example".to_owned() });
+    let target = server.url.to_string();
+    let outside = TestServer::at(OUTSIDE, move |_, _| redirect(302, &target)).await;
+    let guard = Guard::of(|_any| true).without_own(|ip| ip != IpAddr::from(OUTSIDE) && is_own(ip));
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), guard).unwrap();
+    let error = fetch_with(&guarded, outside.url.as_str()).await.unwrap_err();
+    assert_eq!(error.label(), "own_address");
+    assert!(server.seen().is_empty());
 }
 
 #[tokio::test]
@@ -165,7 +221,7 @@ async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
         let answer = if first { vec![public, private] } else { vec![private] };
         Box::pin(async move { Ok(answer) })
     });
-    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, lookup, is_public).unwrap();
+    let guarded = PageFetcher::with_guard(settings(), PageSource::Live, lookup, Guard::of(is_public)).unwrap();
     for _ in 0..2 {
         let error = fetch_with(&guarded, "http://rebinding.example/").await.unwrap_err();
         assert_eq!(error, FetchError::PrivateAddress { host: "rebinding.example".into() });
@@ -281,9 +337,9 @@ async fn unreachable_servers_are_told_apart() {
     talker.join().unwrap();
 
     let failing: Lookup = Arc::new(|_name| Box::pin(async { Err(io::Error::other("SERVFAIL")) }));
-    let lost = PageFetcher::with_guard(settings(), PageSource::Live, failing, |_| true).unwrap();
+    let lost = PageFetcher::with_guard(settings(), PageSource::Live, failing, Guard::open()).unwrap();
     assert_eq!(fetch_with(&lost, "http://a.example/").await.unwrap_err(), FetchError::Dns);
-    let empty = PageFetcher::with_guard(settings(), PageSource::Live, named(Vec::new()), |_| true).unwrap();
+    let empty = PageFetcher::with_guard(settings(), PageSource::Live, named(Vec::new()), Guard::open()).unwrap();
     assert_eq!(fetch_with(&empty, "http://a.example/").await.unwrap_err(), FetchError::Dns);
 }
 

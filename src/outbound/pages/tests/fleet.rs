@@ -30,7 +30,7 @@ async fn store() -> Option<Store> {
 /// A process for which every name is the server's address.
 fn process(settings: &PageSettings, server: &TestServer, store: &Store) -> PageFetcher {
     let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
-    PageFetcher::with_guard(settings.clone(), PageSource::Live, lookup, |_| true).unwrap().in_fleet(store)
+    PageFetcher::with_guard(settings.clone(), PageSource::Live, lookup, Guard::open()).unwrap().in_fleet(store)
 }
 
 fn spared() -> PageSettings {

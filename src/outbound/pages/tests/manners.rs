@@ -128,7 +128,8 @@ async fn a_robots_txt_on_a_private_address_is_not_followed_to() {
     let inside = TestServer::start([answer(200, &[], "")]).await;
     let target = format!("{}robots.txt", inside.url);
     let outside = TestServer::at(OUTSIDE, move |_, _| redirect(302, &target)).await;
-    let guarded = PageFetcher::with_guard(polite(), PageSource::Live, system_lookup(), public_or_outside).unwrap();
+    let guarded =
+        PageFetcher::with_guard(polite(), PageSource::Live, system_lookup(), Guard::of(public_or_outside)).unwrap();
     assert_eq!(outcome(&guarded, &outside, "/page").await, "private_address");
     assert!(inside.seen().is_empty());
 }
@@ -148,7 +149,7 @@ async fn recordings_without_a_robots_txt_allow_what_they_hold() {
 /// A fetcher for which every name is the server's address.
 fn by_name(settings: PageSettings, server: &TestServer) -> PageFetcher {
     let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
-    PageFetcher::with_guard(settings, PageSource::Live, lookup, |_| true).unwrap()
+    PageFetcher::with_guard(settings, PageSource::Live, lookup, Guard::open()).unwrap()
 }
 
 #[tokio::test]
