@@ -3,10 +3,14 @@
 //!
 //! Never payloads, keys or personal data: an item is named by its id, and what was found is given in figures.
 
+use std::fmt::{self, Write as _};
 use std::io::{IsTerminal as _, stderr};
 
 use tracing::Subscriber;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::field::Field;
+use tracing_subscriber::field::MakeExt as _;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::fmt::{FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -91,9 +95,41 @@ where
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed(),
-        // On a terminal the library's own default stands, which minds NO_COLOR.
-        LogFormat::Text if on_terminal => layer.boxed(),
-        LogFormat::Text => layer.with_ansi(false).boxed(),
+        // On a terminal the library's own default for colours applies, which respects NO_COLOR.
+        LogFormat::Text if on_terminal => layer.fmt_fields(one_line_fields()).boxed(),
+        LogFormat::Text => layer.fmt_fields(one_line_fields()).with_ansi(false).boxed(),
+    }
+}
+
+/// Formats the fields of text lines as the library does, with control characters escaped. Many values come from outside
+/// (messages, errors of parsers and servers): a line break in one would begin a line that looks like ours, and an escape
+/// sequence would reach the operator's terminal. The library escapes some control characters, and of messages alone.
+fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
+    let field = |writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
+        let name = field.name();
+        if name != "message" {
+            let (italic, dim, plain) =
+                if writer.has_ansi_escapes() { ("\u{1b}[3m", "\u{1b}[2m", "\u{1b}[0m") } else { ("", "", "") };
+            write!(writer, "{italic}{}{plain}{dim}={plain}", name.strip_prefix("r#").unwrap_or(name))?;
+        }
+        write!(Escaping(writer), "{value:?}")
+    };
+    debug_fn(field).delimited(" ")
+}
+
+/// Escapes control characters on their way.
+struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
+
+impl fmt::Write for Escaping<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some((at, control)) = rest.char_indices().find(|(_, character)| character.is_control()) {
+            let (before, after) = rest.split_at(at);
+            self.0.write_str(before)?;
+            write!(self.0, "{}", control.escape_default())?;
+            rest = after.strip_prefix(control).unwrap_or_default();
+        }
+        self.0.write_str(rest)
     }
 }
 
@@ -187,6 +223,57 @@ mod tests {
     fn text_has_no_colour_codes_beside_a_terminal() {
         let text = logged(LogFormat::Text, || tracing::warn!(reason = "not_json", "an item is given up"));
         assert!(text.contains("WARN") && text.contains("reason=\"not_json\"") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn text_line_escapes_control_characters_of_every_field() {
+        let hostile = "not JSON\n2026-11-29T10:00:00Z  INFO corroborate: item enriched\r\u{1b}[31mred\u{9b}0m\u{7}";
+        let error = std::io::Error::other(hostile);
+        let write = || {
+            tracing::info_span!("item", item.id = %hostile).in_scope(|| {
+                tracing::warn!(%error, text = hostile, debug = ?hostile, "refused: {hostile}");
+                tracing::warn!(error = &error as &dyn std::error::Error, r#type = %hostile, count = 3, "{hostile}");
+            });
+        };
+        let text = logged(LogFormat::Text, write);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(!text.contains(|character: char| character.is_control() && character != '\n'), "{text:?}");
+        let escaped =
+            "not JSON\\n2026-11-29T10:00:00Z  INFO corroborate: item enriched\\r\\u{1b}[31mred\\u{9b}0m\\u{7}";
+        for field in [format!("refused: {escaped}"), format!("error={escaped}"), format!("text=\"{escaped}\"")] {
+            assert!(text.contains(&field), "{field} in {text}");
+        }
+        assert!(text.contains("count=3") && text.contains(&format!(" type={escaped}")), "{text}");
+        // Lines of JSON hold the value itself.
+        let json: serde_json::Value =
+            serde_json::from_str(logged(LogFormat::Json, write).lines().next().unwrap()).unwrap();
+        assert_eq!(json["error"], hostile);
+    }
+
+    #[test]
+    fn text_line_keeps_the_librarys_form_and_colours() {
+        let line = |ansi: bool, own: bool| {
+            let paper = Paper::default();
+            let writer = paper.clone();
+            let layer =
+                tracing_subscriber::fmt::layer().with_writer(move || writer.clone()).without_time().with_ansi(ansi);
+            let write = || {
+                item_span("tg:one:1", "phase2", None).in_scope(|| {
+                    tracing::warn!(reason = "not_json", score = 0.5, failed = true, what = ?Some("x"), "an item is given up");
+                });
+            };
+            if own {
+                let layer = layer.fmt_fields(one_line_fields());
+                tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), write);
+            } else {
+                tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), write);
+            }
+            let bytes = paper.0.lock().unwrap().clone();
+            String::from_utf8(bytes).unwrap()
+        };
+        for ansi in [false, true] {
+            assert_eq!(line(ansi, true), line(ansi, false));
+        }
     }
 
     #[test]
