@@ -9,6 +9,7 @@ use super::judge::Judged;
 use super::{Journal, PipelineError, Request, Services, translate};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review, StanceProbabilities};
+use crate::domain::limits::{MAX_URL_BYTES, is_storable_url, storable_date};
 use crate::domain::verdict::{Relation, SourceType};
 use crate::inference::Pair;
 use crate::judging::fact_checks::{BothWays, ReviewSays};
@@ -229,6 +230,7 @@ async fn match_reviews(
     reviews: &[Review],
     journal: &Journal,
 ) -> Result<Vec<MatchedReview>, PipelineError> {
+    let reviews = storable(reviews, journal);
     if reviews.is_empty() {
         return Ok(Vec::new());
     }
@@ -261,6 +263,18 @@ async fn match_reviews(
         .filter(|matched| matched.relation != Relation::Other)
         .collect();
     Ok(once_each(&matched))
+}
+
+/// The reviews that the store can keep. The trace says how many it cannot.
+fn storable(reviews: &[Review], journal: &Journal) -> Vec<Review> {
+    let dated = |review: &Review| Review { review_date: review.review_date.and_then(storable_date), ..review.clone() };
+    let kept: Vec<Review> = reviews.iter().filter(|review| is_storable_url(&review.url)).map(dated).collect();
+    if kept.len() < reviews.len() {
+        let left_out = reviews.len() - kept.len();
+        journal
+            .trace(format!("fact checks: {left_out} review(s) left out, their URLs have over {MAX_URL_BYTES} bytes"));
+    }
+    kept
 }
 
 /// Without its vector: the thresholds of words are of words alone.

@@ -20,6 +20,7 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
+use crate::domain::limits::is_storable_url;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Stance;
 use crate::inference::llm::search::question;
@@ -121,7 +122,11 @@ fn cited(item: &Item, addresses: &[String], rules: &DomainRules) -> Vec<Url> {
     let own = OwnSite::of(item.url.as_deref(), rules).linking(item.linked(), rules);
     let mut urls: Vec<Url> = Vec::new();
     for url in addresses.iter().filter_map(|address| Url::parse(address).ok()).map(|url| canonical_url(&url)) {
-        if !own.holds(&url) && !urls.contains(&url) && !rules.is_denied(url.host_str().unwrap_or_default()) {
+        if is_storable_url(url.as_str())
+            && !own.holds(&url)
+            && !urls.contains(&url)
+            && !rules.is_denied(url.host_str().unwrap_or_default())
+        {
             urls.push(url);
         }
     }

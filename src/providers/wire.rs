@@ -12,6 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Hit;
+use crate::domain::limits::storable_date;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 
 /// The provider's documented path appended to the configured origin and prefix.
@@ -153,7 +154,7 @@ pub(super) fn date(text: &str) -> Option<DateTime<Utc>> {
         .ok()
         .or_else(|| Some(NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?.and_utc()))?;
     // "0001-01-01" and the epoch mean "no date".
-    (found > DateTime::UNIX_EPOCH).then_some(found)
+    storable_date(found).filter(|found| *found > DateTime::UNIX_EPOCH)
 }
 
 /// The URL when it is one of a page that can be fetched.

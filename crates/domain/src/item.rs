@@ -4,13 +4,10 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ids;
+use super::{ids, limits};
 
 /// Largest accepted message, bytes. Beyond it a message is no news item; the contract fixes 1 MiB.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
-
-/// Longest accepted `item_id`, bytes: it is a primary key and part of URLs.
-const MAX_ID_BYTES: usize = 512;
 
 /// A news item to be enriched. Unknown fields are ignored.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
@@ -30,31 +27,39 @@ pub struct Item {
     #[serde(default)]
     pub summary: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = 2048))]
     pub url: Option<String>,
     /// The publishing channel, e.g. `@channel1`.
     #[serde(default)]
+    #[schemars(length(max = 512))]
     pub channel: Option<String>,
     #[serde(default)]
     pub published_at: Option<DateTime<Utc>>,
     /// ISO 639-1 code; detected from the text when absent.
     #[serde(default)]
+    #[schemars(length(max = 35))]
     pub language: Option<String>,
     /// 0–1, upstream's own figure.
     #[serde(default)]
     pub importance: Option<f64>,
     #[serde(default)]
+    #[schemars(length(max = 512))]
     pub cluster_id: Option<String>,
     /// Items of other channels that tell the same story.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(length(max = 1000))]
     pub cluster_members: Vec<ClusterMember>,
     /// Names upstream already found.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(length(max = 256))]
     pub entities: Vec<EntityHint>,
     /// Texts of other kinds; each gets claims of its own.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(length(max = 64))]
     pub sources: Vec<ItemSource>,
     /// Which kinds of source to ask; empty means all.
     #[serde(default, deserialize_with = "null_as_default")]
+    #[schemars(length(max = 64))]
     pub source_types: Vec<SourceKind>,
     #[serde(default)]
     pub category: Option<Category>,
@@ -78,16 +83,20 @@ where
 /// Another channel's item about the same event.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 pub struct ClusterMember {
+    #[schemars(length(max = 512))]
     pub channel: String,
     #[serde(default)]
+    #[schemars(length(max = 512))]
     pub item_id: Option<String>,
 }
 
 /// A name upstream found, with its type (PERSON, ORG, LOC, …).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 pub struct EntityHint {
+    #[schemars(length(max = 512))]
     pub text: String,
     #[serde(default, rename = "type")]
+    #[schemars(length(max = 64))]
     pub kind: Option<String>,
 }
 
@@ -98,6 +107,7 @@ pub struct ItemSource {
     pub kind: ItemSourceKind,
     pub text: String,
     #[serde(default)]
+    #[schemars(length(max = 2048))]
     pub url: Option<String>,
 }
 
@@ -275,9 +285,7 @@ impl Item {
         if self.item_id.trim().is_empty() {
             return wrong("item_id is empty");
         }
-        if self.item_id.len() > MAX_ID_BYTES {
-            return wrong("item_id is longer than 512 bytes");
-        }
+        limits::check_item(self).map_err(|detail| Reject::WrongSchema { detail })?;
         if self.has_nul() {
             return wrong("a text holds the NUL character, which no database stores");
         }
@@ -306,14 +314,15 @@ impl Item {
             &self.language,
             &self.cluster_id,
             &self.source_document,
+            &self.options.additional_context,
         ];
-        self.item_id.contains('\0')
-            || optional.iter().any(|value| value.as_deref().is_some_and(|text| text.contains('\0')))
-            || self.sources.iter().any(|source| source.text.contains('\0'))
-            || self.cluster_members.iter().any(|member| {
-                member.channel.contains('\0') || member.item_id.as_deref().is_some_and(|id| id.contains('\0'))
-            })
-            || self.entities.iter().any(|entity| entity.text.contains('\0'))
+        let nul = |text: &str| text.contains('\0');
+        let optional_nul = |text: &Option<String>| text.as_deref().is_some_and(nul);
+        nul(&self.item_id)
+            || optional.into_iter().any(optional_nul)
+            || self.sources.iter().any(|source| nul(&source.text) || optional_nul(&source.url))
+            || self.cluster_members.iter().any(|member| nul(&member.channel) || optional_nul(&member.item_id))
+            || self.entities.iter().any(|entity| nul(&entity.text) || optional_nul(&entity.kind))
     }
 
     /// The texts to take claims from, with the position a claim's `source` names: the item's own text is 0,

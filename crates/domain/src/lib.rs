@@ -9,6 +9,7 @@ pub mod event;
 pub mod evidence;
 pub mod ids;
 pub mod item;
+pub mod limits;
 pub mod reason;
 pub mod result;
 pub mod rules;

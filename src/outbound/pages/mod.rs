@@ -47,12 +47,11 @@ use super::record::{Recorder, Tape};
 use super::replay::{Archive, RecordedOutcome};
 use super::response::header_map;
 use super::ssrf_guard::{self, Guard, GuardedResolver, Lookup};
+use crate::domain::limits::is_storable_url;
 use crate::store::Store;
 
 /// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
 const FIRST_BYTE: Duration = Duration::from_secs(10);
-/// Longer URLs are trackers or attacks; servers commonly refuse them too.
-const LONGEST_URL: usize = 4096;
 /// Of one HTTP/2 header list, bytes.
 const LARGEST_HEADERS: u32 = 64 * 1024;
 /// An etag or date that is longer is not kept.
@@ -340,7 +339,7 @@ impl PageFetcher {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(FetchError::Scheme);
         }
-        if url.as_str().len() > LONGEST_URL || !url.username().is_empty() || url.password().is_some() {
+        if !is_storable_url(url.as_str()) || !url.username().is_empty() || url.password().is_some() {
             return Err(FetchError::BadUrl);
         }
         let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();

@@ -20,6 +20,7 @@ use super::own::OwnSite;
 use super::stages::{Serve, Stage};
 use crate::cache::{Question, SearchCache};
 use crate::domain::Degradation;
+use crate::domain::limits::{MAX_URL_BYTES, is_storable_url};
 use crate::domain::rules::DomainRules;
 use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, AskMeter, Asker};
@@ -361,18 +362,31 @@ impl<'r> Round<'r> {
         if hit.content.is_some() {
             // Never merged with a site of the web: `corpus://bbc.com` is somebody's folder.
             let domain = if on_the_web { registered_domain(&host) } else { format!("{}:{host}", url.scheme()) };
-            return Some(Candidate { domain, url, hit: hit.clone(), about: true });
+            return self.storable(&url).then(|| Candidate { domain, url, hit: hit.clone(), about: true });
         }
         if !on_the_web || host.is_empty() || self.rules.is_denied(&host) {
             return None;
         }
         let canonical = canonical_url(&url);
-        (!self.own.holds(&canonical)).then(|| Candidate {
+        (!self.own.holds(&canonical) && self.storable(&canonical)).then(|| Candidate {
             domain: registered_domain(&host),
             url: canonical,
             hit: hit.clone(),
             about: true,
         })
+    }
+
+    /// Whether the store can keep the page. The trace names a page that it cannot.
+    fn storable(&self, url: &Url) -> bool {
+        let (text, host) = (url.as_str(), url.host_str().unwrap_or_default());
+        if !is_storable_url(text) {
+            let host: String = host.chars().take(100).collect();
+            let bytes = text.len();
+            self.journal.trace(format!(
+                "search: a page at {host} is left out, its URL has {bytes} bytes, {MAX_URL_BYTES} at most"
+            ));
+        }
+        is_storable_url(text)
     }
 }
 
