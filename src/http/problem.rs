@@ -159,7 +159,11 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let away = error.is_transient();
+        if matches!(error, StoreError::ClocksDiffer { .. }) {
+            tracing::warn!(label = error.label(), %error, "a request was refused because two clocks differ");
+            return Self::unavailable("clocks-differ", error.to_string());
+        }
+        let away = error.is_outage();
         if away {
             tracing::warn!(label = error.label(), error = %chain(&error), "the store could not answer a request");
             Self::unavailable(

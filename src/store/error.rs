@@ -1,5 +1,7 @@
 //! What can go wrong with the store, and what to do about it.
 
+use chrono::TimeDelta;
+
 /// A failed statement or start.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -60,6 +62,12 @@ pub enum StoreError {
     Locked { path: String, pid: u32 },
     #[error("the embedded database could not be started: {detail}")]
     Embedded { detail: String },
+    /// `ahead`: of the process over the database; negative if the process is behind.
+    #[error(
+        "the clock of this machine is {} the clock of the database; synchronise both clocks, for example by NTP",
+        difference(*.ahead)
+    )]
+    ClocksDiffer { ahead: TimeDelta },
     #[error("a statement failed")]
     Statement(#[source] sqlx::Error),
     #[error("a stored value could not be read: {detail}")]
@@ -70,20 +78,40 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the same statement may succeed later without a change.
+    /// Whether the same statement may succeed later. Only an error about the values of the statement is permanent: an error that
+    /// no list here names may be a damaged index or a schema that is being changed, which fails every item alike. The number
+    /// of attempts bounds the retries.
     pub fn is_transient(&self) -> bool {
         match self {
-            // A password being changed, a database being restored: to the daemon that runs, all of it is an outage, and
-            // what waits in the queue must not be given up for it. The number of tries bounds the rest.
             Self::Unreachable(_)
             | Self::WrongPassword(_)
             | Self::NoDatabase(_)
             | Self::NotPermitted { .. }
             | Self::Pooler(_) => true,
-            Self::Statement(error) => transient(error),
+            Self::Statement(error) => !Fault::of(error).is_of_values(),
             Self::Direct(error) => error.is_transient(),
             Self::Shared(error) => error.is_transient(),
             _ => false,
+        }
+    }
+
+    /// Whether the database refused the values of the statement. In a batch, the rows without the refused value can be written.
+    pub fn is_of_values(&self) -> bool {
+        match self {
+            Self::Statement(error) => Fault::of(error).is_of_values(),
+            Self::Direct(error) => error.is_of_values(),
+            Self::Shared(error) => error.is_of_values(),
+            _ => false,
+        }
+    }
+
+    /// Whether the database is away or known to be busy with something that passes: a lock, a restart, a restore.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Statement(error) => matches!(Fault::of(error), Fault::Away | Fault::Passing),
+            Self::Direct(error) => error.is_outage(),
+            Self::Shared(error) => error.is_outage(),
+            other => other.is_away(),
         }
     }
 
@@ -97,7 +125,7 @@ impl StoreError {
             | Self::NoDatabase(_)
             | Self::NotPermitted { .. }
             | Self::Pooler(_) => true,
-            Self::Statement(error) => away(error),
+            Self::Statement(error) => Fault::of(error) == Fault::Away,
             Self::Shared(error) => error.is_away(),
             _ => false,
         }
@@ -131,7 +159,8 @@ impl StoreError {
             Self::DataFolder { .. } => "store_folder",
             Self::Locked { .. } => "store_locked",
             Self::Embedded { .. } => "store_embedded",
-            Self::Statement(_) => "store_statement",
+            Self::ClocksDiffer { .. } => "store_clock",
+            Self::Statement(error) => Fault::of(error).label(),
             Self::Corrupt { .. } => "store_corrupt",
             Self::Direct(error) => error.label(),
             Self::Shared(error) => error.label(),
@@ -156,35 +185,76 @@ impl StoreError {
     }
 }
 
-/// Deadlocks, serialisation failures, a server that restarts or lets nobody in, a lost connection, a page cleaned away
-/// under a result, a row somebody else wrote at the same moment.
-fn transient(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(database) => database.code().is_some_and(|code| {
-            code.starts_with("40")
-                || code.starts_with("57P")
-                || code.starts_with("08")
-                || code.starts_with("53")
-                || code.starts_with("55")
-                || away_code(&code)
-                // The third is our own statement timeout: a busy server may be quicker next time.
-                || ["23503", "23505", "57014"].contains(&code.as_ref())
-                // The server took back a session that did nothing in a transaction: this process was stopped for a while.
-                || code == "25P03"
-                // A table, column or function that is not there: a backup is being restored, and items must not be given up.
-                || ["42P01", "42703", "42883"].contains(&code.as_ref())
-        }),
-        _ => false,
-    }
+/// A difference of clocks in words.
+fn difference(ahead: TimeDelta) -> String {
+    let words = match ahead.abs() {
+        long if long >= TimeDelta::days(2) => format!("{} days", (long + TimeDelta::hours(12)).num_days()),
+        long if long >= TimeDelta::hours(2) => format!("{} hours", (long + TimeDelta::minutes(30)).num_hours()),
+        long => format!("{} minutes", (long + TimeDelta::seconds(30)).num_minutes()),
+    };
+    format!("{words} {}", if ahead > TimeDelta::zero() { "ahead of" } else { "behind" })
 }
 
-/// Connections that break, a server that starts, stops, lets nobody in, has run out of something or reads only.
-fn away(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => true,
-        sqlx::Error::Database(database) => database.code().is_some_and(|code| away_code(&code)),
-        _ => false,
+/// What a failed statement says about its cause, by the SQLSTATE code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The server cannot be reached, lets nobody in, or cannot write.
+    Away,
+    /// Known to pass: a deadlock, a lock, a timeout, a row that another process wrote or removed at the same moment.
+    Passing,
+    /// A value that the column, a constraint or a conversion refuses.
+    Values,
+    /// A value that is too long for an index.
+    IndexedValue,
+    /// A table, column, function or prepared statement that is not there, or not as expected: a migration or a restore runs.
+    Schema,
+    /// The server found its own files damaged.
+    Damaged,
+    Unknown,
+}
+
+impl Fault {
+    fn of(error: &sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+                Self::Away
+            }
+            sqlx::Error::Database(database) => database.code().map_or(Self::Unknown, |code| Self::of_code(&code)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// <https://www.postgresql.org/docs/current/errcodes-appendix.html>
+    fn of_code(code: &str) -> Self {
+        match code {
+            code if away_code(code) => Self::Away,
+            // An invalid parameter is one of the statement, not of a row.
+            "22023" => Self::Unknown,
+            "23502" | "23514" => Self::Values,
+            "54000" => Self::IndexedValue,
+            // A foreign key, a unique index, an exclusion constraint; our statement timeout; a session that was idle too long.
+            "23503" | "23505" | "23P01" | "57014" | "25P03" => Self::Passing,
+            "0A000" | "26000" => Self::Schema,
+            "XX001" | "XX002" => Self::Damaged,
+            code if code.starts_with("22") => Self::Values,
+            code if code.starts_with("40") || code.starts_with("55") => Self::Passing,
+            code if code.starts_with("42") => Self::Schema,
+            _ => Self::Unknown,
+        }
+    }
+
+    const fn is_of_values(self) -> bool {
+        matches!(self, Self::Values | Self::IndexedValue)
+    }
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Values => "store_data",
+            Self::IndexedValue => "store_index",
+            Self::Schema => "store_schema",
+            Self::Damaged => "store_damaged",
+            Self::Away | Self::Passing | Self::Unknown => "store_statement",
+        }
     }
 }
 
@@ -230,12 +300,57 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+/// Database errors by their code, for tests.
+#[cfg(test)]
+pub(crate) mod samples {
+    use std::borrow::Cow;
+    use std::error::Error as StdError;
+
+    use sqlx::error::{DatabaseError, ErrorKind};
+
+    use super::StoreError;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("code {0}")]
+    struct Coded(&'static str);
+
+    impl DatabaseError for Coded {
+        fn message(&self) -> &str {
+            self.0
+        }
+
+        fn code(&self) -> Option<Cow<'_, str>> {
+            Some(self.0.into())
+        }
+
+        fn as_error(&self) -> &(dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn as_error_mut(&mut self) -> &mut (dyn StdError + Send + Sync + 'static) {
+            self
+        }
+
+        fn into_error(self: Box<Self>) -> Box<dyn StdError + Send + Sync + 'static> {
+            self
+        }
+
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Other
+        }
+    }
+
+    pub(crate) fn of_code(code: &'static str) -> StoreError {
+        sqlx::Error::Database(Box::new(Coded(code))).into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_speaks_of_the_database_alone_is_an_outage_and_can_be_tried_again() {
+    fn outage_is_recognised_and_transient_when_the_database_is_at_fault() {
         for code in ["08006", "53100", "53300", "57P01", "57P03", "58030", "25006", "55000"] {
             assert!(away_code(code), "{code}");
         }
@@ -248,8 +363,56 @@ mod tests {
             StoreError::Statement(sqlx::Error::WorkerCrashed),
             sqlx::Error::PoolClosed.into(),
         ] {
-            assert!(error.is_away() && error.is_transient(), "{error}");
+            assert!(error.is_away() && error.is_transient() && error.is_outage(), "{error}");
         }
         assert!(!StoreError::Corrupt { detail: String::new() }.is_away());
+    }
+
+    #[test]
+    fn clock_error_names_the_difference_and_its_direction() {
+        let text = |ahead| StoreError::ClocksDiffer { ahead }.to_string();
+        assert!(
+            text(TimeDelta::milliseconds(60 * 86_400_000 - 5))
+                .starts_with("the clock of this machine is 60 days ahead of the clock of")
+        );
+        assert!(text(TimeDelta::minutes(-7)).starts_with("the clock of this machine is 7 minutes behind the clock of"));
+    }
+
+    #[test]
+    fn database_error_is_permanent_only_when_it_is_about_the_values() {
+        for (code, label) in [
+            ("22001", "store_data"),
+            ("22008", "store_data"),
+            ("22021", "store_data"),
+            ("22P05", "store_data"),
+            ("23502", "store_data"),
+            ("23514", "store_data"),
+            ("54000", "store_index"),
+        ] {
+            let error = samples::of_code(code);
+            assert!(!error.is_transient() && error.is_of_values() && !error.is_outage(), "{code}");
+            assert_eq!(error.label(), label, "{code}");
+        }
+        for (code, label) in [
+            ("0A000", "store_schema"),
+            ("26000", "store_schema"),
+            ("42P01", "store_schema"),
+            ("42703", "store_schema"),
+            ("42804", "store_schema"),
+            ("XX000", "store_statement"),
+            ("XX001", "store_damaged"),
+            ("XX002", "store_damaged"),
+            ("22023", "store_statement"),
+            ("23503", "store_statement"),
+            ("23P01", "store_statement"),
+            ("40P01", "store_statement"),
+            ("54001", "store_statement"),
+            ("P0001", "store_statement"),
+        ] {
+            let error = samples::of_code(code);
+            assert!(error.is_transient() && !error.is_of_values(), "{code}");
+            assert_eq!(error.label(), label, "{code}");
+        }
+        assert!(StoreError::Statement(sqlx::Error::Decode("of another version".into())).is_transient());
     }
 }

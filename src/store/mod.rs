@@ -72,6 +72,8 @@ pub use domains::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
+#[cfg(test)]
+pub(crate) use error::samples::of_code;
 pub use evidence::{RecentItem, StoredSource};
 pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};

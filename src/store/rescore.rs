@@ -213,7 +213,10 @@ impl Store {
             claims.insert(claim_id, claim);
         }
         let passages = sqlx::query(
-            "SELECT e.*, s.url, s.final_url, s.domain, s.title, s.published_at, s.language
+            "SELECT e.item_id, e.claim_id, e.evidence_id, e.passage, e.entail, e.contradict, e.neutral, e.agreement_score,
+                 e.relevance, e.credibility, e.freshness, e.specificity, e.quality, e.num_ok, e.independent_group,
+                 e.source_type, e.origin, e.provider, e.rank, e.out_of_context, e.judge, e.llm_stance, e.llm_elsewhere,
+                 s.url, s.final_url, s.domain, s.title, s.published_at, s.language
              FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id
              WHERE e.item_id = ANY($1) ORDER BY e.rank, e.evidence_id, e.passage_hash",
         )
@@ -228,11 +231,14 @@ impl Store {
                 }
             }
         }
-        let reviews =
-            sqlx::query("SELECT * FROM item_fact_checks WHERE item_id = ANY($1) ORDER BY similarity DESC, url")
-                .bind(items)
-                .fetch_all(&self.pool)
-                .await?;
+        let reviews = sqlx::query(
+            "SELECT item_id, claim_id, claim, relation, url, publisher, title, claimant, rating, rating_class, language,
+                 review_date, similarity
+             FROM item_fact_checks WHERE item_id = ANY($1) ORDER BY similarity DESC, url",
+        )
+        .bind(items)
+        .fetch_all(&self.pool)
+        .await?;
         for row in &reviews {
             if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
                 match review(row) {
