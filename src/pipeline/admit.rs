@@ -44,10 +44,16 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
 /// the richer result, so it counts as done even where that is degraded. A degraded item may be run again, but not by a
 /// redelivery of the very message that made it: that one was committed and its ack got lost. What was done of a text that
 /// was edited since, and now comes back, is done for such a redelivery alone.
+///
+/// A retry is such a redelivery too: the commit may have succeeded although its answer was lost. The broker does not mark a
+/// retry, so it is recognised by its id and the time it was sent, both of which it keeps. The id alone is not enough: upstream
+/// may give every message about an item the same one.
 fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> bool {
     done.iter().any(|row| {
         let same_content = row.content_hash == hash;
-        let redelivery = request.redelivered && row.message_id == request.message_id;
+        let same_message = row.message_id == request.message_id;
+        let retry = row.message_id.is_some() && row.sent_at.is_some() && row.sent_at == request.sent_at;
+        let redelivery = same_message && (request.redelivered || retry);
         let richer = row.phase == Phase::Two && phase == Phase::One;
         let same = row.phase == phase && (!row.degraded || redelivery);
         same_content && (row.stands || redelivery) && (richer || same)
@@ -60,7 +66,8 @@ mod tests {
     use crate::domain::Item;
 
     fn row(phase: Phase, hash: &str, degraded: bool, message: Option<&str>) -> DonePhase {
-        DonePhase { phase, content_hash: hash.into(), degraded, message_id: message.map(str::to_owned), stands: true }
+        let message_id = message.map(str::to_owned);
+        DonePhase { phase, content_hash: hash.into(), degraded, message_id, sent_at: None, stands: true }
     }
 
     fn request(message: Option<&str>, redelivered: bool) -> Request {
@@ -85,6 +92,21 @@ mod tests {
         let edited = [DonePhase { stands: false, ..row(Phase::Two, "first", false, Some("m1")) }];
         assert!(!is_done(&edited, Phase::Two, "first", &request(Some("m3"), false)), "another text's result is stored");
         assert!(is_done(&edited, Phase::Two, "first", &request(Some("m1"), true)), "the edit stays");
+    }
+
+    #[test]
+    fn retry_is_done_when_the_answer_to_its_commit_was_lost() {
+        let sent_at = chrono::DateTime::from_timestamp(1_790_000_000, 0);
+        let committed = [DonePhase { sent_at, ..row(Phase::Two, "h", true, Some("m1")) }];
+        let sent = |message, sent_at| Request { sent_at, ..request(message, false) };
+        assert!(is_done(&committed, Phase::Two, "h", &sent(Some("m1"), sent_at)));
+        assert!(!is_done(&committed, Phase::Two, "h", &sent(Some("m2"), sent_at)), "another message");
+        let later = sent_at.map(|sent| sent + chrono::TimeDelta::seconds(1));
+        assert!(!is_done(&committed, Phase::Two, "h", &sent(Some("m1"), later)), "the item was sent again");
+        assert!(!is_done(&committed, Phase::Two, "h", &sent(Some("m1"), None)));
+        assert!(!is_done(&committed, Phase::Two, "edited", &sent(Some("m1"), sent_at)));
+        let anonymous = [DonePhase { sent_at, ..row(Phase::Two, "h", true, None) }];
+        assert!(!is_done(&anonymous, Phase::Two, "h", &sent(None, sent_at)), "judged again, not retried");
     }
 
     #[test]

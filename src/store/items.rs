@@ -15,6 +15,8 @@ pub struct DonePhase {
     pub content_hash: String,
     pub degraded: bool,
     pub message_id: Option<String>,
+    /// When the message with the stored text was sent, if that is known.
+    pub sent_at: Option<DateTime<Utc>>,
     /// The stored result is of this content: the text was not edited since.
     pub stands: bool,
 }
@@ -131,7 +133,7 @@ impl Store {
 
     async fn found_at_the_beginning(&self, item_id: &str) -> Result<RunStart, StoreError> {
         let rows = sqlx::query(
-            "SELECT clock_timestamp() AS began_at, i.evaluated_at AS seen, p.phase, p.content_hash, p.degraded,
+            "SELECT clock_timestamp() AS began_at, i.evaluated_at AS seen, i.sent_at, p.phase, p.content_hash, p.degraded,
                  p.message_id, p.content_hash = i.content_hash AS stands
              FROM (SELECT) AS one LEFT JOIN items i ON i.item_id = $1 LEFT JOIN item_phases p USING (item_id)",
         )
@@ -149,6 +151,7 @@ impl Store {
                 content_hash: row.try_get("content_hash")?,
                 degraded: row.try_get("degraded")?,
                 message_id: row.try_get("message_id")?,
+                sent_at: row.try_get("sent_at")?,
                 stands: row.try_get("stands")?,
             });
         }
