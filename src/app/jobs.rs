@@ -262,7 +262,7 @@ async fn refresh(store: &Store, rules: &RulesHandle, allowlist_only: bool, known
     Ok(version)
 }
 
-/// Removes what has expired, at start and then once per interval.
+/// Removes what has expired by the clock of the database, at start and then once per interval. `clock` is this machine's.
 pub(super) async fn clean_up(
     store: Store,
     clock: Arc<dyn crate::domain::Clock>,
@@ -448,11 +448,20 @@ pub(super) async fn flush_usage(
     now: DateTime<Utc>,
 ) -> bool {
     let shared = share_out(store, tenants, now).await;
-    let deltas = usage.take();
-    if let Err(error) = store.add_usage(now, &deltas).await {
-        tracing::warn!(error = %error, "usage figures could not be written; they are kept");
-        usage.give_back(deltas);
-        return false;
+    // A batch that is sent again, and what was counted since.
+    for _ in 0..2 {
+        let batch = usage.hand_over();
+        match store.add_usage(now, &batch).await {
+            Ok(()) => {}
+            Err(error) if error.is_of_values() => {
+                tracing::error!(%error, figures = ?batch.figures, "usage figures refused by the store; they are lost");
+            }
+            Err(error) => {
+                tracing::warn!(%error, "usage figures could not be written; they are kept");
+                return false;
+            }
+        }
+        usage.written(&batch.id);
     }
     shared
 }
@@ -467,7 +476,6 @@ async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool
         Ok(stored) => tenants.learn(stored),
         Err(error) => {
             tracing::warn!(%error, "what the tenants spent could not be written; it is kept");
-            tenants.take_back();
             return false;
         }
     }

@@ -18,6 +18,7 @@ use super::shedding::FleetAllowance;
 use super::webhooks::{Webhook, receivers};
 use super::{App, AppError, jobs, reembed, traces, work};
 use crate::config::{Config, Overload};
+use crate::domain::SystemClock;
 use crate::http::{self, HttpSettings, HttpState};
 use crate::outbound::webhook::WebhookReceiver;
 use crate::supervisor::Supervisor;
@@ -258,7 +259,7 @@ impl App {
         tasks.spawn(
             "the clean-up",
             stop,
-            jobs::clean_up(store.clone(), Arc::clone(clock), jobs.cleanup_interval, stop.clone()),
+            jobs::clean_up(store.clone(), Arc::new(SystemClock), jobs.cleanup_interval, stop.clone()),
         );
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use crate::broker::{QueueDepth, QueueName};
 use crate::outbound::CacheResult;
-use crate::store::UsageDelta;
+use crate::store::{Batch, UsageDelta};
 use crate::telemetry::{CircuitState, metrics};
 
 /// Counts outbound calls until a job writes them to the store.
 #[derive(Debug, Default)]
 pub(super) struct OutboundObserver {
     usage: Mutex<HashMap<&'static str, UsageDelta>>,
+    /// On its way to the store. It may have arrived although no answer came, so it is sent again as it is.
+    handed: Mutex<Option<Batch<Vec<UsageDelta>>>>,
 }
 
 impl OutboundObserver {
@@ -26,30 +28,22 @@ impl OutboundObserver {
         }));
     }
 
-    /// The counters since the last call.
-    pub(super) fn take(&self) -> Vec<UsageDelta> {
-        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        usage.drain().map(|(_, delta)| delta).collect()
+    /// The batch to be written to the store: the last one if the store did not answer, else the counters since then.
+    pub(super) fn hand_over(&self) -> Batch<Vec<UsageDelta>> {
+        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = || {
+            let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+            Batch::new(usage.drain().map(|(_, delta)| delta).collect())
+        };
+        handed.get_or_insert_with(counted).clone()
     }
 
-    /// Puts counters back that could not be written.
-    pub(super) fn give_back(&self, deltas: Vec<UsageDelta>) {
-        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        for delta in deltas {
-            let known = usage.iter_mut().find(|(name, _)| **name == delta.provider);
-            if let Some((_, known)) = known {
-                known.requests += delta.requests;
-                known.errors += delta.errors;
-                known.usd += delta.usd;
-            } else if let Some(name) = PROVIDERS.iter().find(|name| **name == delta.provider) {
-                usage.insert(name, delta);
-            }
-        }
+    /// The store has this batch.
+    pub(super) fn written(&self, batch: &str) {
+        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        handed.take_if(|last| last.id == batch);
     }
 }
-
-/// Every provider that can report, so that counters given back find their name.
-const PROVIDERS: &[&str] = &crate::providers::NAMES;
 
 impl crate::outbound::Observer for OutboundObserver {
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration) {
@@ -153,9 +147,24 @@ mod tests {
     use crate::parsing::NotParsed;
     use crate::pipeline::PipelineError;
     use crate::reading::Junk;
-    use crate::store::StoreError;
+    use crate::store::{StoreError, of_code};
     use crate::telemetry::catalogue::{self as c, Metric, OTHER};
     use crate::worker::{Outcome, ProcessError, Processed, RetryPolicy, disposition};
+
+    #[test]
+    fn usage_batch_is_sent_again_unchanged_until_the_store_has_it() {
+        use crate::outbound::Observer as _;
+        let observer = OutboundObserver::default();
+        observer.cost("brave", 0.5);
+        let first = observer.hand_over();
+        observer.cost("brave", 0.25);
+        assert_eq!(observer.hand_over(), first, "no answer came");
+        observer.written(&first.id);
+        let second = observer.hand_over();
+        assert!(second.id != first.id && (second.figures[0].usd - 0.25).abs() < 1e-9, "{second:?}");
+        observer.written(&first.id);
+        assert_eq!(observer.hand_over(), second, "a late answer about another batch");
+    }
 
     fn is_known(metric: &Metric, label: &str, value: &str) {
         assert_eq!(metric.label_value(label, value), value, "{} of {}", label, metric.name);
@@ -186,6 +195,10 @@ mod tests {
             StoreError::NotPermitted { action: "write", source: away() },
             StoreError::NoEvidence { detail: String::new() },
             StoreError::Statement(away()),
+            of_code("22008"),
+            of_code("54000"),
+            of_code("0A000"),
+            of_code("XX001"),
             StoreError::Corrupt { detail: String::new() },
         ]
     }
@@ -248,7 +261,7 @@ mod tests {
         for state in [GateState::Ready, GateState::Open, GateState::Exhausted, GateState::Disabled] {
             is_known(&c::PROVIDER_STATES_LEARNT, "state", state.as_str());
         }
-        for provider in PROVIDERS {
+        for provider in crate::providers::NAMES {
             is_known(&c::PROVIDER_REQUESTS, "provider", provider);
         }
         for cause in [

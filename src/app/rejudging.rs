@@ -16,7 +16,7 @@ use super::jobs::pause;
 use crate::broker::{Queue, QueueName};
 use crate::config::{Config, RejudgeConfig};
 use crate::domain::rules::DomainRules;
-use crate::domain::{ItemResult, ids};
+use crate::domain::{Clock as _, ItemResult, SystemClock, ids};
 use crate::inference::llm::Purpose;
 use crate::judging::scoring::Scoring;
 use crate::pipeline::changed::tells;
@@ -126,6 +126,8 @@ impl Rejudger {
             self.is_announced = true;
         }
         metrics::rejudging_due(&store.due_counts().await?);
+        // What is due is found, and dropped, by dates: none are compared by a wrong clock.
+        store.check_clock(SystemClock.now()).await?;
         // A process that was started before the settings changed would turn the answers back.
         if !store.is_judged_by(&self.basis).await? || !store.take_turn(TURN, self.settings.interval).await? {
             return Ok(());

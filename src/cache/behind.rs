@@ -98,7 +98,7 @@ impl WriteBehind {
     async fn tidy(&self) {
         let tidied = async {
             if self.0.store.take_turn("last_tidying", TIDY_EVERY).await? {
-                self.0.store.tidy_answers(self.0.clock.now()).await
+                self.0.store.tidy_answers().await
             } else {
                 Ok(0)
             }
@@ -109,7 +109,7 @@ impl WriteBehind {
         }
     }
 
-    /// Writes what waits now. What could not be written waits on, unless no repetition can help.
+    /// Writes what waits now. During an outage of the store it waits on.
     pub async fn flush(&self) -> Result<(), StoreError> {
         loop {
             let batch: Vec<AnswerNote> = {
@@ -120,15 +120,51 @@ impl WriteBehind {
             if batch.is_empty() {
                 return Ok(());
             }
-            if let Err(error) = self.0.store.note_answers(&batch).await {
-                if error.is_transient() {
-                    let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                    let room = MOST_WAITING.saturating_sub(waiting.len());
-                    waiting.splice(..0, batch.into_iter().take(room));
+            match self.0.store.note_answers(&batch, self.0.clock.now()).await {
+                Ok(()) => {}
+                Err(error) if error.is_outage() => {
+                    self.put_back(batch);
+                    return Err(error);
                 }
-                return Err(error);
+                // One note that the store refuses must not lose the others.
+                Err(_) => self.flush_singly(batch).await?,
             }
         }
+    }
+
+    /// Writes notes one by one. A note that the store refuses is dropped: its question is asked again.
+    async fn flush_singly(&self, batch: Vec<AnswerNote>) -> Result<(), StoreError> {
+        let (all, mut refused) = (batch.len(), None);
+        let mut notes = batch.into_iter();
+        while let Some(note) = notes.next() {
+            match self.0.store.note_answers(std::slice::from_ref(&note), self.0.clock.now()).await {
+                Ok(()) => {}
+                Err(error) if error.is_outage() => {
+                    self.put_back(std::iter::once(note).chain(notes).collect());
+                    return Err(error);
+                }
+                Err(error) => {
+                    let (count, _) = refused.get_or_insert((0_usize, error));
+                    *count += 1;
+                }
+            }
+        }
+        match refused {
+            // It is not about one of them.
+            Some((notes, error)) if notes == all => Err(error),
+            Some((notes, error)) => {
+                tracing::warn!(notes, label = error.label(), %error, "answers refused by the store");
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps notes for the next flush, the oldest first, as far as there is room.
+    fn put_back(&self, batch: Vec<AnswerNote>) {
+        let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MOST_WAITING.saturating_sub(waiting.len());
+        waiting.splice(..0, batch.into_iter().take(room));
     }
 
     /// Ends [`WriteBehind::run`] and writes the rest.

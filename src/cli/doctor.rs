@@ -17,11 +17,12 @@ use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
 use crate::app::{AppError, Checkup, OpenStore, Upkeep};
 use crate::config::{self, Config, ConfigError, Loaded};
+use crate::domain::{Clock as _, SystemClock};
 use crate::inference::languages::advice;
 use crate::outbound::local::LocalDaemon;
 use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
 use crate::providers::{Probed, Provider};
-use crate::store::{Store, StoreError};
+use crate::store::{MAX_CLOCK_DIFFERENCE, Store, StoreError};
 
 /// How long one part may take. Parts are asked side by side.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -196,6 +197,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
             findings.push(finding("store", Health::Ok, format!("{version}, {place}")));
             if config.database.url.is_some() {
                 findings.extend(memory::finding_of(&opened.store).await);
+                findings.push(clock(&opened.store).await);
             }
             findings.extend(copy(config, &opened.store).await);
             (Some(opened), true)
@@ -219,6 +221,17 @@ async fn copy(config: &Config, store: &Store) -> Option<Finding> {
         Ok(()) => finding("copy", Health::Ok, "the copy of the database answers, DATABASE_READ_URL"),
         Err(error) => failed("copy", &error.into()),
     })
+}
+
+/// The line of the two clocks.
+async fn clock(store: &Store) -> Finding {
+    match store.check_clock(SystemClock.now()).await {
+        Ok(()) => {
+            let most = MAX_CLOCK_DIFFERENCE.num_minutes();
+            finding("clock", Health::Ok, format!("within {most} minutes of the database's"))
+        }
+        Err(error) => failed("clock", &error.into()),
+    }
 }
 
 /// How many migrations have not been run, and what the server is.

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::store::Batch;
+
 /// Channels that spend together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tenant {
@@ -33,13 +35,14 @@ struct Books {
     stored: BTreeMap<String, f64>,
     /// Of this process, not handed to the store yet.
     owed: BTreeMap<String, f64>,
-    /// On their way to the store.
-    handed: BTreeMap<String, f64>,
+    /// On their way to the store. It may have arrived although no answer came, so it is sent again as it is.
+    handed: Option<Batch<BTreeMap<String, f64>>>,
 }
 
 impl Books {
     fn spent(&self, name: &str) -> f64 {
-        [&self.stored, &self.owed, &self.handed].iter().filter_map(|part| part.get(name)).sum()
+        let handed = self.handed.as_ref().map(|batch| &batch.figures);
+        [Some(&self.stored), Some(&self.owed), handed].into_iter().flatten().filter_map(|part| part.get(name)).sum()
     }
 }
 
@@ -67,14 +70,12 @@ impl Tenants {
         change(&mut self.books.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is to be written to the store. It counts as spent here until the store has answered.
-    pub fn hand_over(&self) -> BTreeMap<String, f64> {
+    /// The batch to be written to the store: the last one if the store did not answer, else what was spent since. It counts as
+    /// spent here until [`Tenants::learn`].
+    pub fn hand_over(&self) -> Batch<BTreeMap<String, f64>> {
         self.with(|books| {
-            // What a writer that was cut off left behind goes along.
-            for (name, usd) in std::mem::take(&mut books.owed) {
-                *books.handed.entry(name).or_default() += usd;
-            }
-            books.handed.clone()
+            let owed = &mut books.owed;
+            books.handed.get_or_insert_with(|| Batch::new(std::mem::take(owed))).clone()
         })
     }
 
@@ -82,16 +83,7 @@ impl Tenants {
     pub fn learn(&self, stored: BTreeMap<String, f64>) {
         self.with(|books| {
             books.stored = stored;
-            books.handed.clear();
-        });
-    }
-
-    /// The store did not take it.
-    pub fn take_back(&self) {
-        self.with(|books| {
-            for (name, usd) in std::mem::take(&mut books.handed) {
-                *books.owed.entry(name).or_default() += usd;
-            }
+            books.handed = None;
         });
     }
 
@@ -154,15 +146,19 @@ mod tests {
         let purse = tenants.purse(Some("north/news")).unwrap();
         purse.spend(1.5);
         assert!(!purse.is_empty());
-        assert_eq!(tenants.hand_over(), BTreeMap::from([("north".to_owned(), 1.5)]));
+        let first = tenants.hand_over();
+        assert_eq!(first.figures, BTreeMap::from([("north".to_owned(), 1.5)]));
         purse.spend(0.5);
         assert!(purse.is_empty(), "what is on its way counts");
-        tenants.take_back();
-        assert_eq!(tenants.hand_over(), BTreeMap::from([("north".to_owned(), 2.0)]), "nothing is lost on the way");
+        assert_eq!(tenants.hand_over(), first, "without an answer the same batch is sent again");
+        tenants.learn(BTreeMap::from([("north".to_owned(), 1.5)]));
+        let second = tenants.hand_over();
+        assert_eq!(second.figures, BTreeMap::from([("north".to_owned(), 0.5)]), "nothing is lost on the way");
+        assert_ne!(second.id, first.id);
         tenants.learn(BTreeMap::from([("north".to_owned(), 2.25)]));
         assert_eq!(tenants.figures()[1], ("north".to_owned(), 2.25, 2.0));
         assert!((tenants.most_used() - 1.125).abs() < 1e-9, "of the two the one that has used more");
-        assert!(tenants.hand_over().is_empty());
+        assert!(tenants.hand_over().figures.is_empty());
         tenants.learn(BTreeMap::new());
         assert!(!purse.is_empty(), "a new month");
     }

@@ -60,7 +60,7 @@ pub(super) async fn commit(
             .collect();
         let fresh: Vec<&std::sync::Arc<PreparedPage>> =
             judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
-        let ttl = TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30));
+        let now = services.clock.now();
         let (outbox, webhooks) = told(services, request, result)?;
         let commit = Commit {
             item: &request.item,
@@ -75,13 +75,14 @@ pub(super) async fn commit(
             embedding: &normal.embedding,
             result,
             claims,
-            sources: fresh.iter().map(|page| page.row(&rules, result.enriched_at)).collect(),
+            sources: fresh.iter().map(|page| page.row(&rules, now)).collect(),
             evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
             uses: uses(services.settings.scoring.relevance_floor, decided, judged),
             embedder: &normal.embedder,
             outbox,
             webhooks,
-            expires_at: result.enriched_at + ttl,
+            keep: TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30)),
+            now,
         };
         match services.store.commit(&commit, services.settings.dedup_similarity).await? {
             // Ends: each further round, another run of the item was written meanwhile.

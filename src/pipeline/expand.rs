@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::candidate::Candidate;
-use super::read::one;
+use super::read::{EXPIRY_MARGIN, one};
 use super::services::LinkSettings;
 use super::{Journal, PipelineError, Request, Services};
 use crate::domain::Item;
@@ -53,9 +53,11 @@ pub(super) async fn expand(
     for url in denied {
         journal.trace(format!("expand: {url} is not read: its domain is denied"));
     }
-    let horizon = journal.evaluated_at + chrono::TimeDelta::minutes(10);
     let keys: Vec<String> = wanted.iter().map(|url| canonical_url(url).to_string()).collect();
-    let stored = if keys.is_empty() { Vec::new() } else { services.store.sources_by_url(&keys, horizon).await? };
+    let stored = match keys.as_slice() {
+        [] => Vec::new(),
+        keys => services.store.sources_by_url(keys, journal.evaluated_at, EXPIRY_MARGIN).await?,
+    };
     let until = journal.ask_until.min(Instant::now() + settings.total);
     let mut reading: Vec<BoxFuture<'_, Option<ItemSource>>> = Vec::with_capacity(wanted.len());
     for url in &wanted {

@@ -89,7 +89,7 @@ fn oldest(services: &Services, journal: &Journal) -> DateTime<Utc> {
 }
 
 /// A page whose stored row may be cleaned away while this item is judged is read again.
-const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
+pub(super) const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn read(
     services: &Services,
@@ -122,7 +122,7 @@ pub(super) async fn read(
         .filter(|(candidate, page)| page.is_none() && candidate.hit.content.is_none())
         .map(|(candidate, _)| candidate.url.to_string())
         .collect();
-    let stored = services.store.sources_by_url(&missing, horizon).await?;
+    let stored = services.store.sources_by_url(&missing, journal.evaluated_at, EXPIRY_MARGIN).await?;
     let reading = found.candidates.iter().zip(cached).map(|(candidate, cached)| {
         let known = stored.iter().find(|source| source.url == candidate.url.as_str());
         one(services, candidate, cached, known, &found.rules, journal)
@@ -198,7 +198,7 @@ pub(super) async fn known(
     }
     let missing: Vec<String> =
         urls.iter().zip(&pages).filter(|(_, page)| page.is_none()).map(|(url, _)| url.to_string()).collect();
-    let stored = services.store.sources_by_url(&missing, horizon).await?;
+    let stored = services.store.sources_by_url(&missing, journal.evaluated_at, EXPIRY_MARGIN).await?;
     for (url, page) in urls.iter().zip(&mut pages) {
         if let (None, Some(source)) = (&page, stored.iter().find(|source| source.url == url.as_str())) {
             let read = Arc::new(restored(services, source, url).await.map_err(PipelineError::Texts)?);

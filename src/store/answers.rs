@@ -18,6 +18,8 @@ use super::{Store, StoreError, storable};
 /// Rows kept at most, whatever their time; at a few kB each a few gigabytes. The ones that expire first go first. An item asks
 /// some ten questions, so that a thousand items a second fill this in under two minutes, and ten in three hours.
 const MOST_ANSWERS: i64 = 1_000_000;
+/// Longest claim that is the key of a row in `fact_check_cache`, bytes.
+const MAX_CLAIM_BYTES: usize = 2_000;
 /// Rows removed per statement.
 const BATCH: i64 = 1_000;
 
@@ -29,6 +31,14 @@ pub struct AnswerKey<'a> {
     pub provider: &'a str,
     /// The normalised claim of a fact-check lookup; `None` for a search.
     pub claim: Option<&'a str>,
+}
+
+impl AnswerKey<'_> {
+    /// The claim under which `fact_check_cache` keeps the answer. A claim that is too long for its index is kept among the other
+    /// answers, by the hash of the question.
+    fn indexed_claim(claim: Option<&str>) -> Option<String> {
+        claim.filter(|claim| claim.len() <= MAX_CLAIM_BYTES).map(|claim| storable(claim).into_owned())
+    }
 }
 
 /// An answer with its time.
@@ -76,12 +86,13 @@ pub(super) struct Asked {
 
 pub(super) type Looks = Together<Asked, AnswerLook>;
 
+/// Answers are kept by the clock of the database; `moment` is the asker's clock, by which the end of an answer is returned.
 /// Asked in the order of their keys, since a claim holds its row until the statement is done: two processes with the same
 /// questions wait for each other one way only.
 macro_rules! in_order {
     ($said:literal) => {
         concat!(
-            "SELECT said.found, said.until, coalesce(said.claimed, true) AS claimed FROM (
+            "SELECT said.found, said.until - (now() - asked.moment) AS until, coalesce(said.claimed, true) AS claimed FROM (
                  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::float8[])
                      WITH ORDINALITY AS row(key, provider, claim, moment, holder, lease, place) ORDER BY key, place) AS asked
              LEFT JOIN LATERAL ",
@@ -98,11 +109,11 @@ pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
             let of = |text: fn(&Asked) -> &str| asked.iter().map(text).collect::<Vec<_>>();
             let sql = if embedded {
                 in_order!(
-                    "(SELECT *, false AS claimed FROM kept_answer(asked.key, asked.provider, asked.claim, asked.moment))"
+                    "(SELECT found, until, false AS claimed FROM kept_answer(asked.key, asked.provider, asked.claim, now()))"
                 )
             } else {
                 in_order!(
-                    "answer_or_claim(asked.key, asked.provider, asked.claim, asked.moment, asked.holder, make_interval(secs => asked.lease))"
+                    "answer_or_claim(asked.key, asked.provider, asked.claim, now(), asked.holder, make_interval(secs => asked.lease))"
                 )
             };
             let rows: Vec<(Option<Value>, Option<DateTime<Utc>>, bool)> = sqlx::query_as(sql)
@@ -138,7 +149,7 @@ impl Store {
         let asked = Asked {
             key: key.hash.to_owned(),
             provider: key.provider.to_owned(),
-            claim: key.claim.map(|claim| storable(claim).into_owned()),
+            claim: AnswerKey::indexed_claim(key.claim),
             now,
             holder: holder.to_owned(),
             lease: lease.as_secs_f64(),
@@ -159,15 +170,22 @@ impl Store {
         Ok(())
     }
 
-    /// Writes answers and frees claims, all in one statement. An older answer never replaces a newer one.
-    pub async fn note_answers(&self, notes: &[AnswerNote]) -> Result<(), StoreError> {
+    /// Writes answers and frees claims, all in one statement. An older answer never replaces a newer one. `now` is the clock by
+    /// which the notes are dated.
+    pub async fn note_answers(&self, notes: &[AnswerNote], now: DateTime<Utc>) -> Result<(), StoreError> {
         if notes.is_empty() {
             return Ok(());
         }
+        let notes: Vec<AnswerNote> = notes
+            .iter()
+            .map(|note| AnswerNote { claim: AnswerKey::indexed_claim(note.claim.as_deref()), ..note.clone() })
+            .collect();
         // Written in the order of their keys, so that two processes with the same ones cannot deadlock.
         sqlx::query(
             "WITH given AS (
-                 SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(key text, provider text, claim text, answer jsonb,
+                 SELECT key, provider, claim, answer, holder, now() + (cached_at - $2) AS cached_at,
+                     now() + (expires_at - $2) AS expires_at
+                 FROM jsonb_to_recordset($1::jsonb) AS row(key text, provider text, claim text, answer jsonb,
                      cached_at timestamptz, expires_at timestamptz, holder text)),
              searches AS (
                  INSERT INTO answers AS kept (key, provider, answer, cached_at, expires_at)
@@ -189,7 +207,8 @@ impl Store {
                  ORDER BY held.key FOR UPDATE OF held)
              DELETE FROM answer_claims AS held USING freed WHERE held.key = freed.key",
         )
-        .bind(rows(notes)?)
+        .bind(rows(&notes)?)
+        .bind(now)
         .execute(&self.pool)
         .await?;
         Ok(())
@@ -197,15 +216,16 @@ impl Store {
 
     /// Removes answers that have expired, claims whose end is long past, and the answers that are too many. Gives the
     /// number of answers removed. Rows that another process holds are left to it.
-    pub async fn tidy_answers(&self, now: DateTime<Utc>) -> Result<i64, StoreError> {
-        self.tidy_answers_to(now, MOST_ANSWERS).await
+    pub async fn tidy_answers(&self) -> Result<i64, StoreError> {
+        self.tidy_answers_to(MOST_ANSWERS).await
     }
 
     /// [`Store::tidy_answers`] with a bound of the caller's.
-    pub async fn tidy_answers_to(&self, now: DateTime<Utc>, most: i64) -> Result<i64, StoreError> {
+    pub async fn tidy_answers_to(&self, most: i64) -> Result<i64, StoreError> {
         sqlx::query(
             "DELETE FROM answer_claims WHERE key IN (SELECT key FROM answer_claims
-                 WHERE until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED)",
+                 WHERE until NOT BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() + interval '1 hour'
+                 FOR UPDATE SKIP LOCKED)",
         )
         .execute(&self.pool)
         .await?;
@@ -216,10 +236,9 @@ impl Store {
         loop {
             let done = sqlx::query(
                 "DELETE FROM answers WHERE key IN (
-                     SELECT key FROM answers WHERE expires_at <= greatest($1, $2)
-                     ORDER BY expires_at LIMIT $3 FOR UPDATE SKIP LOCKED)",
+                     SELECT key FROM answers WHERE expires_at <= greatest(now(), $1)
+                     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
             )
-            .bind(now)
             .bind(too_many)
             .bind(BATCH)
             .execute(&self.pool)

@@ -1,5 +1,8 @@
 //! Removal by age. An item goes with its claims and evidence; a page goes when it has expired and nothing cites it. What
 //! nobody wants any more (a feed, a site, a provider's old key) is known by its age: what is wanted is touched often.
+//!
+//! The clock of the database alone decides. A process whose own clock differs from it by more than
+//! [`MAX_CLOCK_DIFFERENCE`](super::MAX_CLOCK_DIFFERENCE) removes nothing: one of the two clocks is wrong.
 
 use std::future::Future;
 
@@ -84,40 +87,43 @@ const QUOTA_AGE: &str = "62 days";
 const BREAKER_AGE: &str = "90 days";
 /// The longest rest of a host is an hour, the longest pause some seconds.
 const HOST_AGE: &str = "2 days";
+/// A process sends a batch of usage figures again for as long as it runs; a database is rarely away for longer than this.
+const BATCH_AGE: &str = "2 days";
 
-/// Rows of feeds and of providers' state that are of no use any more: each table with its condition, in which `$1` is now.
+/// Rows of feeds and of providers' state that are of no use any more: each table with its condition.
 /// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
-fn stale() -> [(Stale, &'static str, String); 11] {
+fn stale() -> [(Stale, &'static str, String); 12] {
     [
-        (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < $1 - interval '{FEED_AGE}'")),
-        (Stale::Feeds, "feed_sites", format!("next_look_at < $1 - interval '{FEED_AGE}'")),
+        (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
+        (Stale::Feeds, "feed_sites", format!("next_look_at < now() - interval '{FEED_AGE}'")),
         (
             Stale::Feeds,
             "feed_entries",
             format!(
-                "coalesce(published_at, seen_at) < $1 - interval '{FEED_AGE}' AND NOT EXISTS (SELECT 1 FROM feeds AS f
-                     WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= $1 - interval '{FEED_AGE}')"
+                "coalesce(published_at, seen_at) < now() - interval '{FEED_AGE}' AND NOT EXISTS (SELECT 1 FROM feeds AS f
+                     WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= now() - interval '{FEED_AGE}')"
             ),
         ),
-        (Stale::Providers, "page_hosts", format!("greatest(next_at, rests_until) < $1 - interval '{HOST_AGE}'")),
-        (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < $1 - interval '{HOST_AGE}'")),
-        (Stale::Webhooks, "webhook_messages", format!("created_at < $1 - interval '{MESSAGE_AGE}'")),
-        (Stale::Providers, "provider_hours", format!("hour < $1 - interval '{HOURS_AGE}'")),
+        (Stale::Providers, "page_hosts", format!("greatest(next_at, rests_until) < now() - interval '{HOST_AGE}'")),
+        (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < now() - interval '{HOST_AGE}'")),
+        (Stale::Webhooks, "webhook_messages", format!("tried_since < now() - interval '{MESSAGE_AGE}'")),
+        (Stale::Providers, "provider_hours", format!("hour < now() - interval '{HOURS_AGE}'")),
         // What is due of items that are gone, and what was spent on judging again in months long past.
         (
             Stale::Providers,
             "rejudging",
-            "due_at < $1 AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
+            "due_at < now() AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
         ),
-        (Stale::Providers, "rejudging_hours", format!("hour < $1 - interval '{QUOTA_AGE}'")),
-        (Stale::Providers, "provider_quota", format!("starts_at < $1 - interval '{QUOTA_AGE}'")),
+        (Stale::Providers, "counted_batches", format!("counted_at < now() - interval '{BATCH_AGE}'")),
+        (Stale::Providers, "rejudging_hours", format!("hour < now() - interval '{QUOTA_AGE}'")),
+        (Stale::Providers, "provider_quota", format!("starts_at < now() - interval '{QUOTA_AGE}'")),
         (
             Stale::Providers,
             "provider_breakers",
             format!(
-                "greatest(updated_at, until) < $1 - interval '{BREAKER_AGE}' AND (NOT EXISTS (
+                "greatest(updated_at, until) < now() - interval '{BREAKER_AGE}' AND (NOT EXISTS (
                      SELECT 1 FROM provider_schedule AS s WHERE s.provider = provider_breakers.provider
-                         AND s.next_at >= $1 - interval '{BREAKER_AGE}')
+                         AND s.next_at >= now() - interval '{BREAKER_AGE}')
                      OR EXISTS (SELECT 1 FROM provider_breakers AS newer WHERE newer.provider = provider_breakers.provider
                          AND newer.updated_at > provider_breakers.updated_at))"
             ),
@@ -127,19 +133,22 @@ fn stale() -> [(Stale, &'static str, String); 11] {
 
 impl Store {
     /// Counts what [`Store::cleanup`] would remove now.
+    ///
+    /// # Errors
+    /// [`StoreError::ClocksDiffer`] as [`Store::cleanup`].
     pub async fn cleanup_preview(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
+        self.check_clock(now).await?;
         let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
-            "WITH old_items AS (SELECT item_id FROM items WHERE expires_at <= $1),
+            "WITH old_items AS (SELECT item_id FROM items WHERE expires_at <= now()),
              old_sources AS (
-                 SELECT id FROM evidence_sources s WHERE expires_at <= $1 AND origin <> 'kb' AND NOT EXISTS (
+                 SELECT id FROM evidence_sources s WHERE expires_at <= now() AND origin <> 'kb' AND NOT EXISTS (
                      SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id
                          AND e.item_id NOT IN (SELECT item_id FROM old_items)))
              SELECT (SELECT count(*) FROM old_items), (SELECT count(*) FROM old_sources),
                  (SELECT count(*) FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old_sources)),
-                 (SELECT count(*) FROM fact_check_cache WHERE expires_at <= $1),
-                 (SELECT count(*) FROM answers WHERE expires_at <= $1)",
+                 (SELECT count(*) FROM fact_check_cache WHERE expires_at <= now()),
+                 (SELECT count(*) FROM answers WHERE expires_at <= now())",
         )
-        .bind(now)
         .fetch_one(&self.pool)
         .await?;
         let mut cleaned = Cleaned {
@@ -152,50 +161,54 @@ impl Store {
         };
         for (kind, table, condition) in stale() {
             let count = format!("SELECT count(*) FROM {table} WHERE {condition}");
-            let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count)).bind(now).fetch_one(&self.pool).await?;
+            let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(count)).fetch_one(&self.pool).await?;
             *cleaned.stale(kind) += count;
         }
         Ok(cleaned)
     }
 
-    /// Removes what has expired, and brings the counters of what stays up to date, in batches. Several processes may run it at
-    /// once: rows another one holds are left to it.
+    /// Removes what has expired by the clock of the database, and brings the counters of what stays up to date, in batches.
+    /// Several processes may run it at once: rows another one holds are left to it. `now` is the clock of this process.
+    ///
+    /// # Errors
+    /// [`StoreError::ClocksDiffer`] if the two clocks differ by more than five minutes. Nothing is removed then.
     pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, Pace::AT_ONCE).await
     }
 
-    /// The same with rests, so that work beside it hardly notices.
+    /// The same with pauses between the batches, so that other work is hardly slowed.
     pub async fn cleanup_beside_work(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, Pace::BESIDE_WORK).await
     }
 
     async fn clean(&self, now: DateTime<Utc>, pace: Pace) -> Result<Cleaned, StoreError> {
+        self.check_clock(now).await?;
         let mut cleaned = Cleaned::default();
         let old_items = "DELETE FROM items WHERE item_id = ANY (ARRAY(
-             SELECT item_id FROM items WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))";
-        cleaned.items = self.remove(old_items.to_owned(), BATCH, now, pace).await?;
-        self.remove_pages(now, pace, &mut cleaned).await?;
+             SELECT item_id FROM items WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))";
+        cleaned.items = self.remove(old_items.to_owned(), BATCH, pace).await?;
+        self.remove_pages(pace, &mut cleaned).await?;
         let old_reviews = "DELETE FROM fact_check_cache WHERE ctid = ANY (ARRAY(
-             SELECT ctid FROM fact_check_cache WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))";
-        cleaned.fact_check_cache = self.remove(old_reviews.to_owned(), BATCH, now, pace).await?;
-        cleaned.answers = self.tidy_answers(now).await?;
+             SELECT ctid FROM fact_check_cache WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED))";
+        cleaned.fact_check_cache = self.remove(old_reviews.to_owned(), BATCH, pace).await?;
+        cleaned.answers = self.tidy_answers().await?;
         for (kind, table, condition) in stale() {
             // In no order, so what another one holds is left for the next time.
             let removal = format!(
                 "DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-                     SELECT ctid FROM {table} WHERE {condition} LIMIT $2 FOR UPDATE SKIP LOCKED))"
+                     SELECT ctid FROM {table} WHERE {condition} LIMIT $1 FOR UPDATE SKIP LOCKED))"
             );
-            *cleaned.stale(kind) += self.remove(removal, STALE_BATCH, now, pace).await?;
+            *cleaned.stale(kind) += self.remove(removal, STALE_BATCH, pace).await?;
         }
         self.settle_counters(pace).await?;
         Ok(cleaned)
     }
 
-    /// Runs `statement` until it removes fewer than `most` rows; it takes now and `most`. Says how many it removed.
-    async fn remove(&self, statement: String, most: i64, now: DateTime<Utc>, pace: Pace) -> Result<i64, StoreError> {
+    /// Runs `statement`, which takes `most`, until it removes fewer rows than that. Returns the number of removed rows.
+    async fn remove(&self, statement: String, most: i64, pace: Pace) -> Result<i64, StoreError> {
         let mut all = 0;
         loop {
-            let batch = sqlx::query(sqlx::AssertSqlSafe(statement.clone())).bind(now).bind(most).execute(&self.pool);
+            let batch = sqlx::query(sqlx::AssertSqlSafe(statement.clone())).bind(most).execute(&self.pool);
             let removed = i64::try_from(pace.batch(batch).await?.rows_affected()).unwrap_or(i64::MAX);
             all += removed;
             if removed < most {
@@ -216,18 +229,18 @@ impl Store {
 
     /// Pages that have expired and that nothing cites. Each is looked at once: those that are cited stay, and would be walked
     /// again by every batch.
-    async fn remove_pages(&self, now: DateTime<Utc>, pace: Pace, cleaned: &mut Cleaned) -> Result<(), StoreError> {
+    async fn remove_pages(&self, pace: Pace, cleaned: &mut Cleaned) -> Result<(), StoreError> {
         let mut after: (Option<DateTime<Utc>>, Option<String>) = (None, None);
         loop {
             let batch = sqlx::query_as(
                 "WITH seen AS MATERIALIZED (
                      SELECT id, expires_at FROM evidence_sources
-                     WHERE expires_at <= $1 AND origin <> 'kb' AND ($3::timestamptz IS NULL OR expires_at >= $3)
-                         AND ($3::timestamptz IS NULL OR (expires_at, id) > ($3, $4))
-                     ORDER BY expires_at, id LIMIT $2),
+                     WHERE expires_at <= now() AND origin <> 'kb' AND ($2::timestamptz IS NULL OR expires_at >= $2)
+                         AND ($2::timestamptz IS NULL OR (expires_at, id) > ($2, $3))
+                     ORDER BY expires_at, id LIMIT $1),
                  old AS MATERIALIZED (
                      SELECT s.id FROM evidence_sources s
-                     WHERE s.id IN (SELECT id FROM seen) AND s.expires_at <= $1
+                     WHERE s.id IN (SELECT id FROM seen) AND s.expires_at <= now()
                          AND NOT EXISTS (SELECT 1 FROM item_evidence e WHERE e.evidence_id = s.id)
                      FOR UPDATE SKIP LOCKED),
                  sentences AS (SELECT count(*) AS found FROM evidence_claims WHERE evidence_id IN (SELECT id FROM old)),
@@ -236,7 +249,6 @@ impl Store {
                  SELECT (SELECT count(*) FROM seen), (SELECT count(*) FROM gone), (SELECT found FROM sentences),
                      (SELECT expires_at FROM last), (SELECT id FROM last)",
             )
-            .bind(now)
             .bind(BATCH)
             .bind(after.0)
             .bind(&after.1);

@@ -1,13 +1,14 @@
 //! One item's result, its evidence, its idempotency key and its outbox messages: written together or not at all.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use sqlx::types::Json;
 use tracing::Instrument as _;
 
 use super::{RunStart, SourceRow, Store, StoreError, vector_text};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
+use crate::domain::limits::storable_date;
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::Phase;
 use crate::domain::{Item, Reason, ids};
@@ -42,7 +43,10 @@ pub struct Commit<'a> {
     pub embedder: &'a str,
     pub outbox: Vec<super::OutboxDraft>,
     pub webhooks: Vec<super::WebhookDraft>,
-    pub expires_at: DateTime<Utc>,
+    /// How long the item is kept.
+    pub keep: TimeDelta,
+    /// The clock by which `sources` are dated. The store dates them by the clock of the database.
+    pub now: DateTime<Utc>,
 }
 
 /// What became of a result that was to be written.
@@ -135,7 +139,7 @@ impl Store {
              FROM (SELECT before.at,
                      CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
                          ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
-                             $4, $5, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb,
+                             $4, now() + make_interval(secs => $5), $6, $7, $8, on_database_clock($9::jsonb, $23), $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb,
                              $15::jsonb, $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END AS ended
                  FROM (SELECT begin_result(), item_spoken_of($20) AS at) AS before OFFSET 0) AS done",
         )
@@ -143,7 +147,7 @@ impl Store {
         .bind(without_nul(result))
         .bind(super::history::request(commit.sent, commit.text)?)
         .bind(commit.result.enriched_at)
-        .bind(commit.expires_at)
+        .bind(commit.keep.as_seconds_f64())
         .bind(commit.start.began_at)
         .bind(commit.start.seen)
         .bind(commit.sent_at)
@@ -161,6 +165,7 @@ impl Store {
         .bind(&commit.item.item_id)
         .bind(commit.start.judged_by.lists)
         .bind(commit.start.judged_by.basis.as_ref().map(super::Basis::stored))
+        .bind(commit.now)
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
         .await
@@ -195,6 +200,12 @@ pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
 fn rows_text<T: Serialize>(value: &T) -> Result<String, StoreError> {
     let text = serde_json::to_string(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
     Ok(without_nul(text))
+}
+
+/// A date in a row. One that Postgres cannot represent is left out: it says nothing, and would refuse the whole result.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub(super) fn date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
+    date.and_then(storable_date).serialize(serializer)
 }
 
 /// Escapes are read as such: the letters `\\u0000` after an escaped backslash are a text's own.
@@ -233,6 +244,7 @@ struct ItemRow<'a> {
     text: &'a str,
     url: Option<&'a str>,
     language: Value,
+    #[serde(serialize_with = "date")]
     published_at: Option<DateTime<Utc>>,
     importance: Option<f64>,
     cluster_id: Option<&'a str>,
@@ -298,6 +310,7 @@ struct ClaimRow<'a> {
     justification: &'a str,
     citations: &'a [u32],
     correction: Option<Value>,
+    #[serde(serialize_with = "date")]
     claim_date: Option<DateTime<Utc>>,
     confidence_threshold: f64,
     searched: bool,
@@ -386,6 +399,7 @@ struct ReviewRow<'a> {
     rating: &'a str,
     rating_class: &'static str,
     language: Option<&'a str>,
+    #[serde(serialize_with = "date")]
     review_date: Option<DateTime<Utc>>,
     similarity: f64,
 }

@@ -1,6 +1,6 @@
 //! Pages read before, and items like this one.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::Row as _;
 use sqlx::types::Json;
 
@@ -43,20 +43,29 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that will not have expired by `until`, however long ago they were fetched. One that was
-    /// taken away since is kept for the items that cite it, and is none of them.
-    pub async fn sources_by_url(&self, urls: &[String], until: DateTime<Utc>) -> Result<Vec<StoredSource>, StoreError> {
+    /// The pages of these canonical URLs that do not expire within `margin`, however long ago they were fetched. A page that was
+    /// taken away since is kept for the items that cite it, and is left out here.
+    ///
+    /// The store dates pages by the clock of the database. They are returned as dated by the caller's clock, which says `now`.
+    pub async fn sources_by_url(
+        &self,
+        urls: &[String],
+        now: DateTime<Utc>,
+        margin: TimeDelta,
+    ) -> Result<Vec<StoredSource>, StoreError> {
         if urls.is_empty() {
             return Ok(Vec::new());
         }
         let rows = sqlx::query(
-            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, expires_at, based_on, claim_reviews, publisher,
-                 extraction_failed, failure, etag, last_modified, fetched_at, origin
+            "SELECT id, url, domain, title, published_at, language, raw_text, canonical, final_url, based_on, claim_reviews,
+                 publisher, extraction_failed, failure, etag, last_modified, origin,
+                 fetched_at - (now() - $2) AS fetched_at, expires_at - (now() - $2) AS expires_at
              FROM evidence_sources
-             WHERE url = ANY($1) AND expires_at > $2 AND (extraction_failed OR failure IS DISTINCT FROM 'not_found')",
+             WHERE url = ANY($1) AND expires_at > now() + make_interval(secs => $3) AND (extraction_failed OR failure IS DISTINCT FROM 'not_found')",
         )
         .bind(urls)
-        .bind(until)
+        .bind(now)
+        .bind(margin.as_seconds_f64())
         .fetch_all(&self.pool)
         .await?;
         let mut sources = Vec::with_capacity(rows.len());

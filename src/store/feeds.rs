@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::{PgConnection, Row as _};
 
-use super::commit::rows;
+use super::commit::{date, rows};
 use super::{Store, StoreError, storable};
+use crate::domain::limits::{MAX_URL_BYTES, is_storable_url};
 
 /// A feed that is ours to read for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +60,7 @@ pub struct FeedEntryRow {
     pub title: String,
     pub summary: String,
     pub language: Option<String>,
+    #[serde(serialize_with = "date")]
     pub published_at: Option<DateTime<Utc>>,
     pub stems: Vec<String>,
     pub strong: Vec<String>,
@@ -153,8 +155,15 @@ impl Store {
     /// Adds feeds that are not known yet, to be read at once: each with the site it was found at, or with none where it is
     /// configured. Gives how many were new.
     pub async fn add_feeds(&self, feeds: &[(String, String)], now: DateTime<Utc>) -> Result<u64, StoreError> {
-        let (urls, hosts): (Vec<&str>, Vec<&str>) =
-            feeds.iter().map(|(url, host)| (url.as_str(), host.as_str())).unzip();
+        let storable = feeds.iter().filter(|(url, _)| is_storable_url(url));
+        let (urls, hosts): (Vec<&str>, Vec<&str>) = storable.map(|(url, host)| (url.as_str(), host.as_str())).unzip();
+        if urls.len() < feeds.len() {
+            tracing::warn!(
+                feeds = feeds.len() - urls.len(),
+                limit = MAX_URL_BYTES,
+                "feeds with over-long URLs ignored"
+            );
+        }
         let done = sqlx::query(
             "INSERT INTO feeds (url, host, next_poll_at) SELECT DISTINCT ON (url) url, host, $3
              FROM unnest($1::text[], $2::text[]) AS new(url, host) ORDER BY url ON CONFLICT (url) DO NOTHING",
@@ -176,9 +185,10 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<ClaimedFeed>, StoreError> {
         let taken = sqlx::query(
-            "UPDATE feeds SET claimed_until = $2, polled_at = $1 WHERE url IN (
-                 SELECT url FROM feeds WHERE NOT gone AND next_poll_at <= $1
-                     AND (claimed_until IS NULL OR claimed_until <= $1)
+            // A moment that is further ahead than any pause or claim was written by a clock that was ahead.
+            "UPDATE feeds SET claimed_until = $2, polled_at = now() WHERE url IN (
+                 SELECT url FROM feeds WHERE NOT gone AND bounded_until(next_poll_at, interval '31 days', $1) <= $1
+                     AND (claimed_until IS NULL OR bounded_until(claimed_until, 2 * ($2 - $1), $1) <= $1)
                      AND (url = ANY ($4) OR host = ANY ($5))
                  ORDER BY next_poll_at, url LIMIT $3 FOR UPDATE SKIP LOCKED)
              RETURNING url, etag, last_modified, failures",
@@ -202,53 +212,72 @@ impl Store {
         Ok(feeds)
     }
 
-    /// Writes what a reading came to, with its entries, and gives the feed free.
+    /// Writes the outcome of a reading with its entries, and releases the feed. An entry that the database refuses is left out,
+    /// so that it keeps neither the other entries nor the next reading from being written.
     pub async fn finish_feed(
         &self,
         reading: &FeedReading,
         entries: &[FeedEntryRow],
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
+        match self.write_feed(reading, entries, now).await {
+            Err(error) if error.is_of_values() => {
+                let mut refused = 0;
+                for entry in entries {
+                    match self.write_entry(&reading.url, entry).await {
+                        Err(error) if error.is_of_values() => refused += 1,
+                        done => done?,
+                    }
+                }
+                tracing::warn!(feed = reading.url, refused, %error, "feed entries refused by the store");
+                self.write_feed(reading, &[], now).await
+            }
+            done => done,
+        }
+    }
+
+    async fn write_entry(&self, feed_url: &str, entry: &FeedEntryRow) -> Result<(), StoreError> {
         self.in_time(async {
-let mut transaction = self.transaction().await?;
-        sqlx::query(
-            "UPDATE feeds SET claimed_until = NULL, next_poll_at = $2, gone = $3, last_error = $4,
-                 failures = CASE WHEN $4 IS NULL THEN 0 ELSE failures + 1 END,
-                 read_at = CASE WHEN $4 IS NULL THEN $5 ELSE read_at END,
-                 title = coalesce($6, title), language = coalesce($7, language),
-                 etag = CASE WHEN $4 IS NULL THEN $8 ELSE etag END,
-                 last_modified = CASE WHEN $4 IS NULL THEN $9 ELSE last_modified END
-             WHERE url = $1",
-        )
-        .bind(&reading.url)
-        .bind(reading.next_poll_at)
-        .bind(reading.gone)
-        .bind(reading.error.as_deref().map(storable))
-        .bind(now)
-        .bind(reading.title.as_deref().map(storable))
-        .bind(reading.language.as_deref())
-        .bind(reading.etag.as_deref())
-        .bind(reading.last_modified.as_deref())
-        .execute(&mut *transaction)
-        .await?;
-        // A headline that was changed is the entry now.
-        sqlx::query(
-            "INSERT INTO feed_entries (url, feed_url, host, title, summary, language, published_at, seen_at, stems, strong)
-             SELECT url, $2, host, title, summary, language, published_at, $3, stems, strong
-             FROM jsonb_to_recordset($1::jsonb) AS row(url text, host text, title text, summary text, language text,
-                 published_at timestamptz, stems text[], strong text[]) ORDER BY url
-             ON CONFLICT (url) DO UPDATE SET title = excluded.title, summary = excluded.summary,
-                 stems = excluded.stems, strong = excluded.strong, language = excluded.language,
-                 published_at = coalesce(excluded.published_at, feed_entries.published_at)",
-        )
-        .bind(rows(entries)?)
-        .bind(&reading.url)
-        .bind(now)
-        .execute(&mut *transaction)
-        .await?;
-        transaction.commit().await?;
-        Ok(())
-}).await
+            let mut transaction = self.transaction().await?;
+            write_entries(&mut transaction, feed_url, std::slice::from_ref(entry)).await?;
+            Ok(transaction.commit().await?)
+        })
+        .await
+    }
+
+    async fn write_feed(
+        &self,
+        reading: &FeedReading,
+        entries: &[FeedEntryRow],
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        self.in_time(async {
+            let mut transaction = self.transaction().await?;
+            sqlx::query(
+                "UPDATE feeds SET claimed_until = NULL, next_poll_at = $2, gone = $3, last_error = $4,
+                     failures = CASE WHEN $4 IS NULL THEN 0 ELSE failures + 1 END,
+                     read_at = CASE WHEN $4 IS NULL THEN $5 ELSE read_at END,
+                     title = coalesce($6, title), language = coalesce($7, language),
+                     etag = CASE WHEN $4 IS NULL THEN $8 ELSE etag END,
+                     last_modified = CASE WHEN $4 IS NULL THEN $9 ELSE last_modified END
+                 WHERE url = $1",
+            )
+            .bind(&reading.url)
+            .bind(reading.next_poll_at)
+            .bind(reading.gone)
+            .bind(reading.error.as_deref().map(storable))
+            .bind(now)
+            .bind(reading.title.as_deref().map(storable))
+            .bind(reading.language.as_deref().map(storable))
+            .bind(reading.etag.as_deref().map(storable))
+            .bind(reading.last_modified.as_deref().map(storable))
+            .execute(&mut *transaction)
+            .await?;
+            write_entries(&mut transaction, &reading.url, entries).await?;
+            transaction.commit().await?;
+            Ok(())
+        })
+        .await
     }
 
     /// Takes the sites among these whose home page is due for a look, and sets the next look.
@@ -263,8 +292,9 @@ let mut transaction = self.transaction().await?;
             "INSERT INTO feed_sites AS known (host, next_look_at) SELECT host, $3 FROM (
                  SELECT DISTINCT wanted.host FROM unnest($1::text[]) AS wanted(host)
                  LEFT JOIN feed_sites AS seen ON seen.host = wanted.host
-                 WHERE seen.host IS NULL OR seen.next_look_at <= $2 ORDER BY wanted.host LIMIT $4) AS due
-             ON CONFLICT (host) DO UPDATE SET next_look_at = excluded.next_look_at WHERE known.next_look_at <= $2
+                 WHERE seen.host IS NULL OR bounded_until(seen.next_look_at, interval '31 days', $2) <= $2 ORDER BY wanted.host LIMIT $4) AS due
+             ON CONFLICT (host) DO UPDATE SET next_look_at = excluded.next_look_at
+                 WHERE bounded_until(known.next_look_at, interval '31 days', $2) <= $2
              RETURNING host",
         )
         .bind(hosts)
@@ -396,15 +426,38 @@ let mut transaction = self.transaction().await?;
         Ok(FeedFreshness { fresh, stale: count("wanted")?.saturating_sub(fresh) })
     }
 
-    /// Removes entries that are older than `keep`. Gives how many.
-    pub async fn clean_feed_entries(&self, now: DateTime<Utc>, keep: Duration) -> Result<u64, StoreError> {
-        let oldest = now - TimeDelta::from_std(keep).unwrap_or(TimeDelta::MAX);
-        let done = sqlx::query("DELETE FROM feed_entries WHERE coalesce(published_at, seen_at) < $1")
-            .bind(oldest)
-            .execute(&self.pool)
-            .await?;
+    /// Removes entries that are older than `keep` by the clock of the database. Returns their number.
+    pub async fn clean_feed_entries(&self, keep: Duration) -> Result<u64, StoreError> {
+        let done = sqlx::query(
+            "DELETE FROM feed_entries WHERE coalesce(published_at, seen_at) < now() - make_interval(secs => $1)",
+        )
+        .bind(keep.as_secs_f64())
+        .execute(&self.pool)
+        .await?;
         Ok(done.rows_affected())
     }
+}
+
+/// A headline that was changed is the entry now.
+async fn write_entries(
+    connection: &mut PgConnection,
+    feed_url: &str,
+    entries: &[FeedEntryRow],
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO feed_entries (url, feed_url, host, title, summary, language, published_at, seen_at, stems, strong)
+         SELECT url, $2, host, title, summary, language, published_at, now(), stems, strong
+         FROM jsonb_to_recordset($1::jsonb) AS row(url text, host text, title text, summary text, language text,
+             published_at timestamptz, stems text[], strong text[]) ORDER BY url
+         ON CONFLICT (url) DO UPDATE SET title = excluded.title, summary = excluded.summary,
+             stems = excluded.stems, strong = excluded.strong, language = excluded.language,
+             published_at = coalesce(excluded.published_at, feed_entries.published_at)",
+    )
+    .bind(rows(entries)?)
+    .bind(feed_url)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 #[cfg(test)]

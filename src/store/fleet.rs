@@ -175,7 +175,9 @@ impl FleetConnection {
     pub async fn lease(&mut self, terms: &LeaseTerms) -> Result<LeaseAnswer, StoreError> {
         let back = terms.back;
         let asked = sqlx::query(
-            "SELECT * FROM lease_turns($1, $2, $3, $4, $5, $6, $7, $8, $9::float8::numeric, $10::float8::numeric,
+            "SELECT decision, turns, first_in, leased_for, day_ends_in, month_ends_in, is_probe, kind, until_in, probe_in,
+                 reason, error, trips, version
+             FROM lease_turns($1, $2, $3, $4, $5, $6, $7, $8, $9::float8::numeric, $10::float8::numeric,
                  $11, $12, $13, $14, $15::float8::numeric)",
         )
         .bind(&*terms.provider)
@@ -235,22 +237,23 @@ impl Store {
                  INSERT INTO provider_breakers AS b (provider, identity, kind, until, reason, error, trips, updated_at)
                  VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5, $6, 1, clock_timestamp())
                  ON CONFLICT (provider, identity) DO UPDATE SET
-                     kind = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > b.until
+                     kind = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
                          THEN excluded.kind ELSE b.kind END,
-                     reason = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > b.until
+                     reason = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
                          THEN excluded.reason ELSE b.reason END,
-                     error = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > b.until
+                     error = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
                          THEN excluded.error ELSE b.error END,
                      until = CASE WHEN b.kind = 'ready' OR b.version = $7 THEN excluded.until
-                         ELSE greatest(b.until, excluded.until) END,
+                         ELSE greatest(breaker_until(b.kind, b.until), excluded.until) END,
                      trips = b.trips + CASE WHEN b.kind = 'ready' OR b.version = $7 THEN 1 ELSE 0 END,
                      probe_until = CASE WHEN b.kind = 'ready' OR b.version = $7 THEN NULL ELSE b.probe_until END,
-                     version = b.version + CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > b.until
+                     version = b.version + CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
                          THEN 1 ELSE 0 END,
                      updated_at = excluded.updated_at
-                 RETURNING *)
-             SELECT kind, extract(epoch FROM until - clock_timestamp())::float8 AS until_in,
-                 extract(epoch FROM probe_until - clock_timestamp())::float8 AS probe_in, reason, error, trips, version,
+                 RETURNING kind, until, probe_until, reason, error, trips, version)
+             SELECT kind, extract(epoch FROM breaker_until(kind, until) - clock_timestamp())::float8 AS until_in,
+                 extract(epoch FROM bounded_until(probe_until, interval '20 minutes') - clock_timestamp())::float8 AS probe_in,
+                 reason, error, trips, version,
                  CASE WHEN $8 THEN pg_notify($9, '')::text END AS told
              FROM changed",
         )
@@ -282,7 +285,7 @@ impl Store {
                  UPDATE provider_breakers SET kind = 'ready', until = NULL, reason = NULL, error = NULL, trips = 0,
                      probe_until = NULL, version = version + 1, updated_at = clock_timestamp()
                  WHERE provider = $1 AND identity = $2 AND version = $3
-                 RETURNING *)
+                 RETURNING kind, until, probe_until, reason, error, trips, version)
              SELECT kind, NULL::float8 AS until_in, NULL::float8 AS probe_in, reason, error, trips, version,
                  CASE WHEN $4 THEN pg_notify($5, '')::text END AS told
              FROM changed",
@@ -332,8 +335,8 @@ impl Store {
                  FROM clock)
              SELECT jsonb_build_object('moment', moment,
                  'breakers', (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'identity', identity,
-                         'kind', kind, 'until_in', extract(epoch FROM until - moment),
-                         'probe_in', extract(epoch FROM probe_until - moment), 'reason', reason, 'error', error,
+                         'kind', kind, 'until_in', extract(epoch FROM breaker_until(kind, until, moment) - moment),
+                         'probe_in', extract(epoch FROM bounded_until(probe_until, interval '20 minutes', moment) - moment), 'reason', reason, 'error', error,
                          'trips', trips, 'version', version)), '[]') FROM provider_breakers),
                  'used', (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'window', time_window,
                          'used', used)), '[]') FROM provider_quota
@@ -376,7 +379,9 @@ impl Store {
         let taken = sqlx::query(
             "INSERT INTO store_settings AS s (key, value, updated_at) VALUES ($1, 'true', now())
              ON CONFLICT (key) DO UPDATE SET updated_at = now()
-                 WHERE s.updated_at < now() - make_interval(secs => $2)",
+                 WHERE s.updated_at < now() - make_interval(secs => $2)
+                     -- Taken before the clock of the database was set back.
+                     OR s.updated_at > now() + interval '1 minute'",
         )
         .bind(what)
         .bind(every.as_secs_f64() * 0.9)
@@ -395,14 +400,18 @@ impl Store {
         Ok(())
     }
 
-    /// True for the first process of the fleet that says so on that day: something is to be told once a day.
+    /// True for the first process of the fleet that says so on that day: something is to be told once a day. A day that has not
+    /// come yet by the clock of the database counts as tomorrow.
     pub async fn first_to_tell(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
         let told = sqlx::query(
-            "INSERT INTO store_settings AS s (key, value, updated_at) VALUES ($1, to_jsonb($2::text), now())
-             ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE s.value < excluded.value",
+            "INSERT INTO store_settings AS s (key, value, updated_at)
+             VALUES ($1, to_jsonb(least($2::date, current_date + 1)::text), now())
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE s.value < excluded.value
+                 -- Written by an earlier program whose clock was ahead.
+                 OR s.value > to_jsonb((current_date + 1)::text)",
         )
         .bind(what)
-        .bind(day.to_string())
+        .bind(day)
         .execute(&self.pool)
         .await?;
         Ok(told.rows_affected() == 1)
@@ -415,8 +424,9 @@ async fn read_breaker<'c>(
     identity: &str,
 ) -> Result<Option<SharedBreaker>, StoreError> {
     sqlx::query(
-        "SELECT kind, extract(epoch FROM until - clock_timestamp())::float8 AS until_in,
-             extract(epoch FROM probe_until - clock_timestamp())::float8 AS probe_in, reason, error, trips, version
+        "SELECT kind, extract(epoch FROM breaker_until(kind, until) - clock_timestamp())::float8 AS until_in,
+             extract(epoch FROM bounded_until(probe_until, interval '20 minutes') - clock_timestamp())::float8 AS probe_in,
+                 reason, error, trips, version
          FROM provider_breakers WHERE provider = $1 AND identity = $2",
     )
     .bind(provider)

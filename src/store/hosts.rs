@@ -118,14 +118,16 @@ pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
                      SELECT * FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS row(site, patience, place)),
                  known AS MATERIALIZED (
                      SELECT site, file, extract(epoch FROM expires_at - clock_timestamp())::float8 AS expires_in
-                     FROM page_robots WHERE site = ANY ($1) AND expires_at > clock_timestamp()),
+                     FROM page_robots
+                     WHERE site = ANY ($1) AND bounded_until(expires_at, interval '2 days') > clock_timestamp()),
                  claimed AS (
                      INSERT INTO page_robots AS r (site, asked_until)
                      SELECT DISTINCT ON (site) site, clock_timestamp() + make_interval(secs => patience) FROM asked
                      WHERE site NOT IN (SELECT site FROM known) ORDER BY site, place
                      ON CONFLICT (site) DO UPDATE SET asked_until = excluded.asked_until
-                     WHERE r.asked_until <= clock_timestamp()
-                         AND (r.expires_at IS NULL OR r.expires_at <= clock_timestamp())
+                     WHERE bounded_until(r.asked_until, interval '10 minutes') <= clock_timestamp()
+                         AND (r.expires_at IS NULL
+                             OR bounded_until(r.expires_at, interval '2 days') <= clock_timestamp())
                      RETURNING site)
                  SELECT known.expires_in, known.file, claimed.site IS NOT NULL AND asked.place = min(asked.place)
                      OVER (PARTITION BY asked.site) AS claimed
@@ -177,7 +179,8 @@ impl Store {
         sqlx::query(
             "INSERT INTO page_hosts AS h (host, next_at, rests_until)
              VALUES ($1, clock_timestamp(), clock_timestamp() + make_interval(secs => $2))
-             ON CONFLICT (host) DO UPDATE SET rests_until = greatest(h.rests_until, excluded.rests_until)",
+             ON CONFLICT (host) DO UPDATE SET
+                 rests_until = greatest(bounded_until(h.rests_until, interval '61 minutes'), excluded.rests_until)",
         )
         .bind(super::storable(host))
         .bind(wait.as_secs_f64())

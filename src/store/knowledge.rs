@@ -32,8 +32,6 @@ pub struct NearTo<'a> {
     pub embedder: &'a str,
     /// Cosine under which a sentence is about something else.
     pub similarity: f64,
-    /// Pages that have expired by then are not used.
-    pub now: DateTime<Utc>,
 }
 
 /// A stored sentence with the page that says it. A sentence several pages say comes once for each.
@@ -105,7 +103,7 @@ impl Store {
     async fn nearest_evidence(&self, wanted: &NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
         let found = sqlx::query(
             "WITH ranked AS MATERIALIZED (
-                 SELECT id, evidence_id, claim_text, similarity FROM near_sentences($1::vector, $2, $4, $5)),
+                 SELECT id, evidence_id, claim_text, similarity FROM near_sentences($1::vector, $2, now(), $4)),
              said AS (
                  SELECT id, evidence_id FROM ranked
                  UNION
@@ -114,7 +112,7 @@ impl Store {
              SELECT page.url, page.final_url, page.title, page.published_at, page.language, ranked.claim_text,
                  similarity
              FROM ranked JOIN said USING (id) JOIN evidence_sources page ON page.id = said.evidence_id
-             WHERE similarity >= $3 AND page.expires_at > $4 AND NOT page.extraction_failed
+             WHERE similarity >= $3 AND page.expires_at > now() AND NOT page.extraction_failed
                  AND page.failure IS DISTINCT FROM 'not_found'
                  -- The operator's own texts are asked for themselves, each time.
                  AND page.origin IN ('web', 'kb')
@@ -123,7 +121,6 @@ impl Store {
         .bind(vector_text(wanted.embedding))
         .bind(wanted.embedder)
         .bind(wanted.similarity)
-        .bind(wanted.now)
         .bind(NEIGHBOURS)
         .fetch_all(&self.pool)
         .await?;
@@ -236,7 +233,7 @@ impl Store {
 
     /// Installs the facts that come with the program: new ones are added, changed ones replaced, those of another embedder
     /// re-embedded with their counters kept, those this version no longer knows retired.
-    pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
+    pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str) -> Result<(), StoreError> {
         let given = rows(seeds)?;
         self.in_time(async {
 let mut transaction = self.transaction().await?;
@@ -248,19 +245,18 @@ let mut transaction = self.transaction().await?;
         sqlx::query(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
              gone AS (
-                 UPDATE evidence_sources SET origin = 'web', expires_at = $2
+                 UPDATE evidence_sources SET origin = 'web', expires_at = now()
                  WHERE origin = 'kb' AND id NOT IN (SELECT id FROM given) RETURNING id)
              DELETE FROM evidence_claims said WHERE evidence_id IN (SELECT id FROM gone) OR EXISTS (
                  SELECT 1 FROM given WHERE given.id = said.evidence_id AND given.claim_hash <> said.claim_hash)",
         )
         .bind(&given)
-        .bind(now)
         .execute(&mut *transaction)
         .await?;
         sqlx::query(
             "INSERT INTO evidence_sources (id, url, domain, title, language, raw_text, source_type, content_hash, publisher,
                  origin, fetched_at, expires_at)
-             SELECT id, url, domain, title, language, text, source_type, content_hash, publisher, 'kb', $2, $3
+             SELECT id, url, domain, title, language, text, source_type, content_hash, publisher, 'kb', now(), $2
              FROM jsonb_to_recordset($1::jsonb) AS row(id text, url text, domain text, title text, language text,
                  text text, source_type text, content_hash text, publisher text)
              ORDER BY id
@@ -269,7 +265,6 @@ let mut transaction = self.transaction().await?;
                  fetched_at = excluded.fetched_at, expires_at = excluded.expires_at",
         )
         .bind(&given)
-        .bind(now)
         .bind(never())
         .execute(&mut *transaction)
         .await?;

@@ -93,10 +93,10 @@ pub use queue::TableQueue;
 pub use rejudging::{Allowance, Due, Lookout, StoredRun};
 pub use rescore::{Judgements, Rejudged, Retold, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::{MigrationReport, VectorMemory};
-pub use server_clock::LaterClock;
+pub use server_clock::{LaterClock, MAX_CLOCK_DIFFERENCE};
 pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
-pub use usage::{ProviderUsage, UsageDelta};
+pub use usage::{Batch, ProviderUsage, UsageDelta};
 pub use webhooks::{
     DeadWebhookMessage, DeadWebhooks, Webhook, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome,
     WebhookState, WebhookTotals,

@@ -150,7 +150,8 @@ impl TableQueue {
         let (freed, dead): (i64, i64) = sqlx::query_as(
             "WITH expired AS MATERIALIZED (
                  SELECT id, lost + 1 AS lost FROM queue_messages
-                 WHERE taken_by IS NOT NULL AND ($1 OR taken_at < $2) AND NOT (taken_by = $7 AND id = ANY($8))
+                 WHERE taken_by IS NOT NULL AND NOT (taken_by = $7 AND id = ANY($8))
+                     AND ($1 OR taken_at NOT BETWEEN $2 AND $5 + ($5 - $2))
                  FOR UPDATE SKIP LOCKED),
              gone AS (
                  DELETE FROM queue_messages q USING expired e WHERE q.id = e.id AND e.lost >= $3 RETURNING q.*),
@@ -206,8 +207,7 @@ impl TableQueue {
                   ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED),
                  (SELECT id FROM queue_messages WHERE taken_by IS NULL AND available_at <= $2
                   ORDER BY available_at, id LIMIT 1 FOR UPDATE SKIP LOCKED))
-             RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at,
-                 enqueued_at",
+             RETURNING id, queue, body, attempts, deliveries, message_id, reply_to, correlation_id, available_at, enqueued_at",
         )
         .bind(&self.name)
         .bind(now)

@@ -144,17 +144,17 @@ impl Store {
 
     /// Items whose verdict a page bears that has expired since the last look, before the item itself does; the latest of them. The
     /// pages that expired first come first, so that the time looked up to passes none by.
-    async fn note_expired_pages(&self, Lookout { now, since, .. }: Lookout) -> Result<u64, StoreError> {
+    async fn note_expired_pages(&self, Lookout { since, .. }: Lookout) -> Result<u64, StoreError> {
         counted(
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
                 // Few pages expire between two looks, which no statistics say: who cites them is looked up for each (OFFSET 0 sees
                 // to that), or else the largest table is gone through every minute.
                 "WITH expired AS MATERIALIZED (
                      SELECT id, expires_at FROM evidence_sources
-                     WHERE expires_at <= $1 AND expires_at > (
+                     WHERE expires_at <= now() AND expires_at > (
                              SELECT (value #>> '{{}}')::timestamptz FROM store_settings WHERE key = 'rejudging_expiry')
                          AND origin = 'web'
-                     ORDER BY expires_at FETCH FIRST ($3) ROWS WITH TIES),
+                     ORDER BY expires_at FETCH FIRST ($2) ROWS WITH TIES),
                  noted AS (
                      INSERT INTO rejudging (item_id, asks, reason)
                      SELECT item_id, true, 'evidence_expired' FROM (
@@ -162,18 +162,17 @@ impl Store {
                          LATERAL (SELECT e.item_id FROM item_evidence e
                              WHERE e.evidence_id = expired.id AND e.stance <> 'neutral' OFFSET 0) AS citing,
                          LATERAL (SELECT item_id, enriched_at FROM items i
-                             WHERE i.item_id = citing.item_id AND i.expires_at > $1 + interval '{REMOVED_SOON}'
-                                 AND coalesce(i.published_at, i.enriched_at) >= $2 OFFSET 0) AS i
-                     ORDER BY i.enriched_at DESC LIMIT $3) AS latest
+                             WHERE i.item_id = citing.item_id AND i.expires_at > now() + interval '{REMOVED_SOON}'
+                                 AND coalesce(i.published_at, i.enriched_at) >= $1 OFFSET 0) AS i
+                     ORDER BY i.enriched_at DESC LIMIT $2) AS latest
                      ORDER BY item_id
                      ON CONFLICT (item_id, asks) DO UPDATE SET {AGAIN} RETURNING item_id),
                  looked AS (
                      UPDATE store_settings SET updated_at = now(), value = to_jsonb((
-                         SELECT CASE WHEN count(*) < $3 THEN $1::timestamptz ELSE max(expires_at) END FROM expired))
+                         SELECT CASE WHEN count(*) < $2 THEN now() ELSE max(expires_at) END FROM expired))
                      WHERE key = 'rejudging_expiry')
                  SELECT count(*) FROM noted"
             )))
-            .bind(now)
             .bind(since)
             .bind(MOST_NOTED)
             .fetch_one(&self.pool)
@@ -285,7 +284,8 @@ impl Store {
     pub async fn take_due(&self, asks: bool, allowance: Allowance) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query(
             "WITH due AS MATERIALIZED (
-                 SELECT item_id FROM rejudging WHERE asks = $1 AND (taken_until IS NULL OR taken_until < now())
+                 SELECT item_id FROM rejudging WHERE asks = $1
+                     AND (taken_until IS NULL OR bounded_until(taken_until, 2 * make_interval(secs => $4), now()) <= now())
                  -- Every recent item is due by a change of models: a page that was corrected does not wait behind them.
                  ORDER BY reason IN ('model', 'settings', 'evidence_expired'), due_at, item_id
                  LIMIT (SELECT least($2, greatest($3 - coalesce(sum(items), 0), 0))::bigint FROM rejudging_hours
@@ -299,7 +299,7 @@ impl Store {
                  INSERT INTO rejudging_hours AS h (hour, asks, items)
                  SELECT date_trunc('hour', now(), 'UTC'), $1, count(*) FROM taken HAVING count(*) > 0
                  ON CONFLICT (hour, asks) DO UPDATE SET items = h.items + excluded.items)
-             SELECT * FROM taken ORDER BY due_at, item_id",
+             SELECT item_id, reason, due_at, attempts, taken_until FROM taken ORDER BY due_at, item_id",
         )
         .bind(asks)
         .bind(i64::from(allowance.at_once))

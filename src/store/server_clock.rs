@@ -1,4 +1,4 @@
-//! How the database's clock stands to this machine's.
+//! How far the database's clock is ahead of this machine's.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,27 @@ use std::time::Instant;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::{Store, StoreError};
 use crate::domain::{Clock, SystemClock};
+
+/// How far the clocks of a process and of the database may differ. Beyond it one of them is wrong: clean-up removes nothing,
+/// and the process is not ready.
+pub const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
+
+impl Store {
+    /// Compares the clock of this process with the clock of the database.
+    ///
+    /// # Errors
+    /// [`StoreError::ClocksDiffer`] if they differ by more than [`MAX_CLOCK_DIFFERENCE`].
+    pub async fn check_clock(&self, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let moment: DateTime<Utc> = sqlx::query_scalar("SELECT clock_timestamp()").fetch_one(&self.pool).await?;
+        let ahead = now - moment;
+        if ahead.abs() > MAX_CLOCK_DIFFERENCE {
+            return Err(StoreError::ClocksDiffer { ahead });
+        }
+        Ok(())
+    }
+}
 
 /// Whole seconds by which the database's clock was ahead of this machine's when it was last asked; negative: behind.
 #[derive(Debug, Clone, Default)]

@@ -12,6 +12,7 @@ pub struct SourceRow {
     pub url: String,
     pub domain: String,
     pub title: Option<String>,
+    #[serde(serialize_with = "super::commit::date")]
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
     /// The main text, one line a paragraph; what is one's own as it was given.

@@ -42,7 +42,7 @@ impl<Q, A> fmt::Debug for Together<Q, A> {
     }
 }
 
-impl<Q: Send + 'static, A: Send + 'static> Together<Q, A> {
+impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
     pub(super) fn new(
         ask: impl Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync + 'static,
     ) -> Self {
@@ -74,9 +74,21 @@ impl<Q: Send + 'static, A: Send + 'static> Together<Q, A> {
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(MOST));
             let (questions, tellers): (Vec<Q>, Vec<Told<A>>) = waiting.into_iter().unzip();
+            let copies = questions.clone();
             match (self.0.ask)(questions).await {
                 // A question without an answer fails: its sender is dropped.
                 Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
+                // One question with a refused value must not fail the others.
+                Err(error) if error.is_of_values() && copies.len() > 1 => {
+                    for (question, tell) in copies.into_iter().zip(tellers) {
+                        let answer = (self.0.ask)(vec![question]).await;
+                        match answer.map(|answers| answers.into_iter().next()) {
+                            Ok(Some(answer)) => drop(tell.send(Ok(answer))),
+                            Ok(None) => {}
+                            Err(error) => drop(tell.send(Err(error))),
+                        }
+                    }
+                }
                 Err(error) => {
                     let error = Arc::new(error);
                     for tell in tellers {
@@ -126,6 +138,17 @@ mod tests {
                 assert!(answer.unwrap_err().is_transient());
             }
         }
+    }
+
+    #[tokio::test]
+    async fn question_is_answered_when_another_one_of_its_batch_is_refused() {
+        let picky: Together<u8, u8> = Together::new(|numbers: Vec<u8>| {
+            let refused = numbers.contains(&2);
+            async move { if refused { Err(super::super::of_code("54000")) } else { Ok(numbers) } }.boxed()
+        });
+        let answers = join_all([1, 2, 3].map(|number| picky.ask(number))).await;
+        let answers: Vec<Option<u8>> = answers.into_iter().map(Result::ok).collect();
+        assert_eq!(answers, [Some(1), None, Some(3)]);
     }
 
     #[tokio::test]

@@ -8,6 +8,20 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
+/// A batch of figures with its number. It is added once, however often it is written: the answer of the database may be lost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch<T> {
+    /// Unique over all processes.
+    pub id: String,
+    pub figures: T,
+}
+
+impl<T> Batch<T> {
+    pub fn new(figures: T) -> Self {
+        Self { id: format!("{:032x}", rand::random::<u128>()), figures }
+    }
+}
+
 /// Counters since the last flush.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct UsageDelta {
@@ -28,30 +42,32 @@ pub struct ProviderUsage {
 }
 
 impl Store {
-    /// Adds the counters of one process to the fleet's.
-    pub async fn add_usage(&self, now: DateTime<Utc>, deltas: &[UsageDelta]) -> Result<(), StoreError> {
-        if deltas.is_empty() {
+    /// Adds the counters of one process to the fleet's, unless this batch was added before.
+    pub async fn add_usage(&self, now: DateTime<Utc>, batch: &Batch<Vec<UsageDelta>>) -> Result<(), StoreError> {
+        if batch.figures.is_empty() {
             return Ok(());
         }
         sqlx::query(
-            "WITH hourly AS (
-                 INSERT INTO provider_hours AS stored (provider, hour, requests, errors, usd)
-                 SELECT provider, date_trunc('hour', $3::timestamptz), requests, errors, usd
+            "WITH new AS (INSERT INTO counted_batches (batch) VALUES ($4) ON CONFLICT DO NOTHING RETURNING batch),
+             given AS MATERIALIZED (
+                 SELECT provider, requests, errors, usd
                  FROM jsonb_to_recordset($1::jsonb) AS row(provider text, requests bigint, errors bigint,
                      usd double precision)
-                 ORDER BY provider
+                 WHERE EXISTS (SELECT FROM new)),
+             hourly AS (
+                 INSERT INTO provider_hours AS stored (provider, hour, requests, errors, usd)
+                 SELECT provider, date_trunc('hour', $3::timestamptz), requests, errors, usd FROM given ORDER BY provider
                  ON CONFLICT (provider, hour) DO UPDATE SET requests = stored.requests + excluded.requests,
                      errors = stored.errors + excluded.errors, usd = stored.usd + excluded.usd)
              INSERT INTO provider_usage AS stored (provider, day, requests, errors, usd)
-             SELECT provider, $2, requests, errors, usd
-             FROM jsonb_to_recordset($1::jsonb) AS row(provider text, requests bigint, errors bigint, usd double precision)
-             ORDER BY provider
+             SELECT provider, $2, requests, errors, usd FROM given ORDER BY provider
              ON CONFLICT (provider, day) DO UPDATE SET requests = stored.requests + excluded.requests,
                  errors = stored.errors + excluded.errors, usd = stored.usd + excluded.usd",
         )
-        .bind(super::commit::rows(deltas)?)
+        .bind(super::commit::rows(&batch.figures)?)
         .bind(now.date_naive())
         .bind(now)
+        .bind(&batch.id)
         .execute(&self.pool)
         .await?;
         Ok(())
@@ -85,15 +101,21 @@ impl Store {
         Ok(usage)
     }
 
-    /// Adds what this process's items spent, by tenant, and says what all processes' have spent this month, US dollars.
+    /// Adds what this process's items spent, by tenant, unless this batch was added before. Returns what the items of all
+    /// processes have spent this month, US dollars.
     pub async fn add_tenant_spending(
         &self,
-        spent: &BTreeMap<String, f64>,
+        spent: &Batch<BTreeMap<String, f64>>,
     ) -> Result<BTreeMap<String, f64>, StoreError> {
-        let (names, usd): (Vec<&str>, Vec<f64>) = spent.iter().map(|(name, usd)| (name.as_str(), *usd)).unzip();
+        let (names, usd): (Vec<&str>, Vec<f64>) = spent.figures.iter().map(|(name, usd)| (name.as_str(), *usd)).unzip();
         let rows = sqlx::query(
             "WITH month AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS day),
-             added AS (SELECT tenant, usd FROM unnest($1::text[], $2::float8[]) AS row(tenant, usd)),
+             new AS (
+                 INSERT INTO counted_batches (batch) SELECT $3 WHERE cardinality($1::text[]) > 0
+                 ON CONFLICT DO NOTHING RETURNING batch),
+             added AS (
+                 SELECT tenant, usd FROM unnest($1::text[], $2::float8[]) AS row(tenant, usd)
+                 WHERE EXISTS (SELECT FROM new)),
              written AS (
                  INSERT INTO tenant_spending AS stored (month, tenant, usd)
                  SELECT day, tenant, usd FROM added, month ORDER BY tenant
@@ -104,6 +126,7 @@ impl Store {
         )
         .bind(names)
         .bind(usd)
+        .bind(&spent.id)
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter().map(|row| Ok((row.try_get("tenant")?, row.try_get("usd")?))).collect()

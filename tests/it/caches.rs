@@ -226,7 +226,7 @@ async fn a_dead_holder_holds_nobody_up_for_longer_than_its_own_time() {
         holder: Some("dead".into()),
     };
     alive.behind.flush().await.unwrap();
-    dead.note_answers(&[late]).await.unwrap();
+    dead.note_answers(&[late], SystemClock.now()).await.unwrap();
     let kept = kept(&dead, key, now).await;
     assert_eq!(kept.answer, json!(found()), "an older answer does not replace a newer one");
 }
@@ -287,10 +287,10 @@ async fn expired_answers_and_those_that_are_too_many_go() {
         expires_at: now + chrono::TimeDelta::seconds(number),
         holder: None,
     };
-    store.note_answers(&(-5..20).map(note).collect::<Vec<_>>()).await.unwrap();
+    store.note_answers(&(-5..20).map(note).collect::<Vec<_>>(), now).await.unwrap();
     assert_eq!(store.cleanup_preview(now).await.unwrap().answers, 6);
-    assert_eq!(store.tidy_answers(now).await.unwrap(), 6);
-    assert_eq!(store.tidy_answers_to(now, 7).await.unwrap(), 12, "the ones that expire first go first");
+    assert_eq!(store.tidy_answers().await.unwrap(), 6);
+    assert_eq!(store.tidy_answers_to(7).await.unwrap(), 12, "the ones that expire first go first");
     let hash = format!("{:064}", 13);
     let key = AnswerKey { hash: &hash, provider: "gdelt", claim: None };
     assert_eq!(kept(store, key, now).await.answer, json!(["with a  in it"]));

@@ -1,15 +1,16 @@
 //! The feeds' promises: a real server that serves them, a real database that holds what they published.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 use corroborate::domain::clock::FixedClock;
 use corroborate::domain::rules::{DomainList, DomainRule, DomainRules};
+use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::outbound::{
     AskError, AskMeter, Asker, Gate, HttpClient, NoObserver, PageFetcher, PageSettings, PageSource,
 };
@@ -73,7 +74,9 @@ impl Site {
 }
 
 fn now() -> DateTime<Utc> {
-    DateTime::from_timestamp(1_795_000_000, 0).unwrap()
+    // The database removes entries by its own clock. One moment for all tests, in whole seconds as feeds are dated.
+    static NOW: LazyLock<DateTime<Utc>> = LazyLock::new(|| SystemClock.now().trunc_subsecs(0));
+    *NOW
 }
 
 fn rule(domain: &str, list: DomainList) -> DomainRule {
@@ -181,7 +184,9 @@ async fn what_trusted_sites_published_is_found_in_three_languages_and_nothing_of
 
 #[tokio::test]
 async fn a_feed_is_read_once_a_pause_by_the_whole_fleet_and_asked_whether_it_changed() {
-    let Some(test) = database::database().await else { return };
+    let Some(address) = database::empty_database().await else { return };
+    let test = database::TestDatabase { store: database::connect(&address).await };
+    test.store.migrate().await.unwrap();
     let site = Site::default();
     let base = site.start().await;
     site.serve("/all", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
@@ -195,9 +200,17 @@ async fn a_feed_is_read_once_a_pause_by_the_whole_fleet_and_asked_whether_it_cha
     later.keep_up().await.unwrap();
     assert_eq!(site.asked("/all"), [None, Some("\"v1\"".to_owned())]);
     assert_eq!(titles(&later, &query("Customs approved Vizhinjam")).await.len(), 1, "unchanged is still there");
-    let much_later = over(&test.store, vec![url], trusted(), now() + TimeDelta::days(15));
-    much_later.keep_up().await.unwrap();
-    assert!(titles(&much_later, &query("Customs approved Vizhinjam")).await.is_empty(), "old entries are removed");
+    // A process whose clock is ahead removes nothing; what is old by the clock of the database goes.
+    let ahead = over(&test.store, vec![url.clone()], trusted(), now() + TimeDelta::days(15));
+    ahead.keep_up().await.unwrap();
+    let rows = sqlx::PgPool::connect(&address).await.unwrap();
+    let entries =
+        async || -> i64 { sqlx::query_scalar("SELECT count(*) FROM feed_entries").fetch_one(&rows).await.unwrap() };
+    assert_eq!(entries().await, 1);
+    let aged = "UPDATE feed_entries SET published_at = published_at - interval '15 days'";
+    sqlx::query(aged).execute(&rows).await.unwrap();
+    over(&test.store, vec![url], trusted(), now()).keep_up().await.unwrap();
+    assert_eq!(entries().await, 0, "old entries are removed");
 }
 
 #[tokio::test]
@@ -232,7 +245,9 @@ async fn what_was_read_weeks_ago_is_no_answer_of_today() {
 
 #[tokio::test]
 async fn a_feed_nobody_wants_is_read_no_more_and_cleaned_up() {
-    let Some(test) = database::database().await else { return };
+    let Some(url) = database::empty_database().await else { return };
+    let test = database::TestDatabase { store: database::connect(&url).await };
+    test.store.migrate().await.unwrap();
     let site = Site::default();
     let base = site.start().await;
     site.serve("/kept", 200, feed(&[("https://news.example/1", "Customs grants approval to Vizhinjam", "")]));
@@ -248,9 +263,19 @@ async fn a_feed_nobody_wants_is_read_no_more_and_cleaned_up() {
     let found = [("https://gone.example/rss".to_owned(), "gone.example".to_owned())];
     test.store.add_feeds(&found, now()).await.unwrap();
     test.store.claim_feed_sites(&["gone.example".to_owned()], now(), now(), 5).await.unwrap();
-    assert_eq!(test.store.cleanup_preview(later(24 * 29)).await.unwrap().feeds, 0);
-    let preview = test.store.cleanup_preview(later(24 * 31)).await.unwrap();
-    let cleaned = test.store.cleanup(later(24 * 31)).await.unwrap();
+    let rows = sqlx::PgPool::connect(&url).await.unwrap();
+    let age = async |days: u32| {
+        let aged = format!(
+            "WITH sites AS (UPDATE feed_sites SET next_look_at = now() - interval '{days} days')
+             UPDATE feeds SET polled_at = now() - interval '{days} days' WHERE url NOT LIKE '%/kept'"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(aged)).execute(&rows).await.unwrap();
+    };
+    age(29).await;
+    assert_eq!(test.store.cleanup_preview(SystemClock.now()).await.unwrap().feeds, 0);
+    age(31).await;
+    let preview = test.store.cleanup_preview(SystemClock.now()).await.unwrap();
+    let cleaned = test.store.cleanup(SystemClock.now()).await.unwrap();
     assert_eq!((preview, cleaned.feeds), (cleaned, 3), "two feeds and a site: {cleaned:?}");
     let wanted = corroborate::store::WantedFeeds {
         urls: vec![kept.to_string(), found[0].0.clone()],

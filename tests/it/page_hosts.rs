@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use corroborate::domain::{Clock as _, SystemClock};
-use corroborate::store::{HostLease, HostPlace, HostTerms, Store};
+use corroborate::store::{HostLease, HostPlace, HostTerms, RobotsLook, Store};
+use sqlx::PgPool;
 
 use crate::support::database;
 
@@ -18,10 +19,17 @@ const TERMS: HostTerms<'static> = HostTerms {
 };
 
 async fn clients() -> Option<[Store; 2]> {
+    let (clients, _) = clients_and_rows().await?;
+    Some(clients)
+}
+
+/// The same with the tables they share.
+async fn clients_and_rows() -> Option<([Store; 2], PgPool)> {
     let url = database::empty_database().await?;
     let first = database::connect(&url).await;
     first.migrate().await.unwrap();
-    Some([first, database::connect(&url).await])
+    let rows = PgPool::connect(&url).await.unwrap();
+    Some(([first, database::connect(&url).await], rows))
 }
 
 async fn granted(store: &Store, terms: &HostTerms<'_>) -> (Duration, HostPlace) {
@@ -85,11 +93,46 @@ async fn the_longer_of_two_rests_counts_for_everybody() {
 
 #[tokio::test]
 async fn hosts_that_nobody_fetches_from_are_forgotten() {
-    let Some([store, _]) = clients().await else { return };
+    let Some(([store, _], rows)) = clients_and_rows().await else { return };
     granted(&store, &TERMS).await;
     let now = SystemClock.now();
     assert_eq!(store.cleanup(now).await.unwrap().provider_state, 0);
-    let later = now + chrono::TimeDelta::days(3);
-    assert_eq!(store.cleanup_preview(later).await.unwrap().provider_state, 1);
-    assert_eq!(store.cleanup(later).await.unwrap().provider_state, 1);
+    sqlx::query("UPDATE page_hosts SET next_at = now() - interval '3 days'").execute(&rows).await.unwrap();
+    assert_eq!(store.cleanup_preview(now).await.unwrap().provider_state, 1);
+    assert_eq!(store.cleanup(now).await.unwrap().provider_state, 1);
+}
+
+/// What a clock of the database that was an hour ahead left behind.
+#[tokio::test]
+async fn host_is_usable_when_the_database_clock_was_set_back() {
+    let Some(([store, _], rows)) = clients_and_rows().await else { return };
+    let brief = HostTerms { places: 1, patience: Duration::from_secs(5), ..TERMS };
+    granted(&store, &brief).await;
+    for left in [
+        "next_at = now() + interval '1 hour', places = '{}'",
+        "next_at = now(), places = ARRAY[now() + interval '1 hour']",
+        "next_at = now(), places = '{}', rests_until = now() + interval '2 hours'",
+    ] {
+        let left = format!("UPDATE page_hosts SET {left}");
+        sqlx::query(sqlx::AssertSqlSafe(left.clone())).execute(&rows).await.unwrap();
+        let lease = store.lease_host(&brief).await.unwrap();
+        assert!(matches!(lease, HostLease::Granted { .. }), "{left}: {lease:?}");
+    }
+    // A rest that the host asked for lasts as long as the longest one, an hour.
+    sqlx::query("UPDATE page_hosts SET rests_until = now() + interval '55 minutes'").execute(&rows).await.unwrap();
+    assert!(matches!(store.lease_host(&brief).await.unwrap(), HostLease::Resting(_)));
+    // A site that another process asks about, and one that is known.
+    let site = "https://news.example";
+    let patience = Duration::from_secs(5);
+    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Ask);
+    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Asked);
+    for left in ["asked_until = now() + interval '1 hour'", "expires_at = now() + interval '3 days'"] {
+        let left = format!("UPDATE page_robots SET {left}");
+        sqlx::query(sqlx::AssertSqlSafe(left.clone())).execute(&rows).await.unwrap();
+        sqlx::query("UPDATE page_robots SET asked_until = now() WHERE expires_at IS NOT NULL")
+            .execute(&rows)
+            .await
+            .unwrap();
+        assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Ask, "{left}");
+    }
 }

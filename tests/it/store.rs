@@ -7,15 +7,20 @@ use corroborate::broker::{DeadSelection, Published, Queue as _, QueueName, Settl
 use corroborate::domain::clock::FixedClock;
 use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{Phase, SourceType, Tier, Verdict};
+use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    Committed, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft, OutboxState, Store,
-    StoreError, TableQueue, UsageDelta, WantedFeeds,
+    Batch, Cleaned, Committed, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft,
+    OutboxState, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
 };
 
-use self::written::{EMBEDDER, Run, URL, Written, claim, commit, day, passage, result, vector, write, write_with};
+use self::written::{
+    EMBEDDER, Run, TEXT, URL, Written, claim, commit, commit_for, day, passage, result, vector, write, write_with,
+};
 use crate::support::database;
 
+mod clocks;
 mod due;
+mod limits;
 mod memory;
 mod parked;
 mod silence;
@@ -73,10 +78,10 @@ async fn a_result_comes_back_as_it_was_written(store: &Store) {
     assert_eq!(evidence.iter().map(|one| one.stance.as_str()).collect::<Vec<_>>(), ["supports"]);
     let done = store.begin("tg:a:1").await.unwrap().done;
     assert_eq!((done.len(), done[0].message_id.as_deref()), (1, Some("m1")));
-    let sources = store.sources_by_url(&[URL.to_owned()], day(1)).await.unwrap();
+    let sources = store.sources_by_url(&[URL.to_owned()], day(0), TimeDelta::days(1)).await.unwrap();
     let read = (sources[0].raw_text.as_str(), sources[0].claim_reviews[0].rating.as_str());
     assert_eq!(read, ("The bridge opened. Twice.", "True"), "NUL cannot be stored and is dropped; reviews are kept");
-    let expired = store.sources_by_url(&[URL.to_owned()], day(40)).await.unwrap();
+    let expired = store.sources_by_url(&[URL.to_owned()], day(0), TimeDelta::days(40)).await.unwrap();
     assert!(expired.is_empty(), "an expired page is not reused");
 }
 
@@ -101,27 +106,22 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 }
 
 /// Addresses of the pages that say something near to `direction`.
-async fn known(store: &Store, direction: usize, embedder: &str, now: chrono::DateTime<chrono::Utc>) -> Vec<String> {
+async fn known(store: &Store, direction: usize, embedder: &str) -> Vec<String> {
     let embedding = vector(direction);
-    let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5, now }).await.unwrap();
+    let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5 }).await.unwrap();
     found.into_iter().map(|near| near.url).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 async fn what_several_pages_say_is_known_of_all_of_them_while_they_last(store: &Store) {
     let [echo, reprint] = ["https://example.net/bridge", "https://example.net/reprint"];
-    assert_eq!(known(store, 1, EMBEDDER, day(1)).await, [URL]);
+    assert_eq!(known(store, 1, EMBEDDER).await, [URL]);
     let passages = vec![passage(echo, 0.9, 0.0)];
     let again = Written { item: "echo", channel: None, verdict: Verdict::Supported, passages, now: day(1) };
     write_with(store, again, &[echo, reprint]).await.unwrap();
     assert_eq!(store.evidence_claim_count().await.unwrap(), 1, "the sentence is stored once");
-    assert_eq!(
-        known(store, 1, EMBEDDER, day(1)).await,
-        [echo, reprint, URL],
-        "and known of all, those of one item too"
-    );
-    assert!(known(store, 3, EMBEDDER, day(1)).await.is_empty(), "another subject");
-    assert!(known(store, 1, "another", day(1)).await.is_empty(), "embeddings of two embedders are not compared");
-    assert_eq!(known(store, 1, EMBEDDER, day(31)).await, Vec::<String>::new(), "what expired is not known");
+    assert_eq!(known(store, 1, EMBEDDER).await, [echo, reprint, URL], "and known of all, those of one item too");
+    assert!(known(store, 3, EMBEDDER).await.is_empty(), "another subject");
+    assert!(known(store, 1, "another").await.is_empty(), "embeddings of two embedders are not compared");
 }
 
 async fn similar_items_of_other_channels_are_found(store: &Store) {
@@ -258,19 +258,48 @@ async fn domain_rules_are_recorded_and_installed_once(store: &Store) {
 }
 
 async fn usage_adds_up(store: &Store) {
-    let delta = |requests, usd| vec![UsageDelta { provider: "brave".into(), requests, errors: 1, usd }];
+    let delta = |requests, usd| Batch::new(vec![UsageDelta { provider: "brave".into(), requests, errors: 1, usd }]);
     store.add_usage(day(0), &delta(2, 0.5)).await.unwrap();
-    store.add_usage(day(0), &delta(3, 0.25)).await.unwrap();
+    let batch = delta(3, 0.25);
+    for _ in 0..2 {
+        // The second time as after an answer that was lost.
+        store.add_usage(day(0), &batch).await.unwrap();
+    }
     let usage = store.usage(day(0)).await.unwrap();
     assert_eq!((usage[0].calls_today, usage[0].errors_today), (5, 2));
     assert!((usage[0].usd_month - 0.75).abs() < 1e-9);
+    let spent = Batch::new([("north".to_owned(), 1.5)].into());
+    for _ in 0..2 {
+        assert_eq!(store.add_tenant_spending(&spent).await.unwrap()["north"].to_string(), "1.5");
+    }
+    let nothing = store.add_tenant_spending(&Batch::new([].into())).await.unwrap();
+    assert_eq!(nothing["north"].to_string(), "1.5");
 }
 
 async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
-    let nothing = store.cleanup(day(20)).await.unwrap();
-    assert_eq!(nothing.total(), 0);
-    let preview = store.cleanup_preview(day(60)).await.unwrap();
-    let cleaned = store.cleanup(day(60)).await.unwrap();
+    // The items are a year old by the clocks of those who wrote them: what counts is how long they are kept.
+    let now = SystemClock.now();
+    let nothing = store.cleanup(now).await.unwrap();
+    assert_eq!(nothing, Cleaned { provider_state: 1, ..Cleaned::default() }, "an hour of a year ago");
+    let urls = [URL, "https://example.net/bridge", "https://example.net/reprint"];
+    for item in ["silent", "tg:a:1", "echo"] {
+        let start = store.begin(item).await.unwrap();
+        let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
+        let written =
+            Written { item, channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(100) };
+        let committed = commit_for(store, run, written, &urls, TimeDelta::seconds(-1)).await.unwrap();
+        assert_eq!(committed, Committed::Written);
+    }
+    assert_eq!(known(store, 1, EMBEDDER).await, Vec::<String>::new(), "what expired is not known");
+    for ahead in [TimeDelta::days(60), TimeDelta::days(-60), TimeDelta::minutes(6)] {
+        let refused = [store.cleanup_preview(now + ahead).await, store.cleanup(now + ahead).await];
+        for refused in refused {
+            assert!(matches!(refused, Err(StoreError::ClocksDiffer { .. })), "{ahead}: {refused:?}");
+        }
+    }
+    assert!(store.item("tg:a:1").await.unwrap().is_some(), "a process whose clock is wrong removes nothing");
+    let preview = store.cleanup_preview(now).await.unwrap();
+    let cleaned = store.cleanup(now).await.unwrap();
     assert_eq!(preview, cleaned, "a dry run tells the truth");
     assert_eq!((cleaned.items, cleaned.evidence_sources, cleaned.evidence_claims), (3, 3, 1));
     assert!(store.item("tg:a:1").await.unwrap().is_none());
@@ -342,7 +371,7 @@ async fn what_is_looked_up_for_an_item_outlasts_a_cut_connection() {
     let Some(url) = database::empty_database().await else { return };
     let store = database::connect(&url).await;
     store.migrate().await.unwrap();
-    let known = known(&store, 1, EMBEDDER, day(1));
+    let known = known(&store, 1, EMBEDDER);
     assert_eq!(database::cut_off(&url, "evidence_claims", known).await, Vec::<String>::new());
     let stems = ["bridge".to_owned()];
     let search = FeedSearch { stems: &stems, language: None, around: None, limit: 5 };

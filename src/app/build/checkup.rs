@@ -85,7 +85,7 @@ impl Checkup {
     /// Writes down what was asked, since providers count it too.
     pub async fn close(self) {
         if let Some(store) = &self.store {
-            let counted = store.add_usage(self.clock.now(), &self.usage.take()).await;
+            let counted = store.add_usage(self.clock.now(), &self.usage.hand_over()).await;
             if let Err(error) = counted {
                 tracing::warn!(%error, "the questions of the check-up could not be counted");
             }

@@ -215,7 +215,7 @@ async fn assemble(
     let rules = DomainRules::new(rules, config.enrichment.allowlist_only);
     let rules = Arc::new(RulesHandle::new(rules, Some(version)));
     let usage = Arc::new(OutboundObserver::default());
-    seeds::install(store, &models.embedder, now).await?;
+    seeds::install(store, &models.embedder).await?;
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages = PageFetcher::new(page_settings(config), pages).map_err(|error| setup("the page fetcher", error))?;
     // Recordings are nobody's host.

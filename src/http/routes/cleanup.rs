@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, Patience, Route, Verb};
+use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiJson;
@@ -68,7 +69,7 @@ async fn clean_up(
     ApiJson(request): ApiJson<CleanupRequest>,
 ) -> Result<Json<CleanupAnswer>, Problem> {
     let services = &app.services;
-    let now = services.clock.now();
+    let now = SystemClock.now();
     let rows = if request.dry_run {
         services.store.reading().cleanup_preview(now).await?
     } else {

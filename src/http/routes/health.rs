@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Answer, Content, Patience, Route, Verb};
+use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
@@ -186,9 +187,10 @@ fn failed(failure: &Failure) -> String {
     format!("failed: {failure}; this process is about to end")
 }
 
-/// Why the store cannot be used; `None` while it can.
+/// Why the store cannot be used; `None` while it can. A process whose clock differs from the database's is not ready: it dates
+/// results wrongly.
 async fn store_away(app: &App) -> Option<String> {
-    match tokio::time::timeout(PING, app.services.store.ping()).await {
+    match tokio::time::timeout(PING, app.services.store.check_clock(SystemClock.now())).await {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(format!("store: {error}")),
         Err(_elapsed) => Some(format!("store: it did not answer within {} seconds", PING.as_secs())),

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::Feeds;
+use crate::domain::limits::is_storable_url;
 use crate::language::tokens;
 use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
 use crate::reading::decode_for;
@@ -33,6 +34,8 @@ const FEEDS_OF_A_SITE: usize = 4;
 const USUAL_PATHS: [&str; 4] = ["/rss.xml", "/feed", "/rss", "/atom.xml"];
 /// Stems kept of an entry: more are a whole article, whose words are about everything.
 const MOST_STEMS: usize = 200;
+/// Longest stem that is kept, bytes. An index holds the stems; no word of a language is longer.
+const MAX_STEM_BYTES: usize = 256;
 
 impl Feeds {
     /// Reads what is due, until the time is up. What fails is noted at the feed and no error of the round.
@@ -49,7 +52,7 @@ impl Feeds {
                 self.read_due(end).await?;
             }
         }
-        let removed = store.clean_feed_entries(now, self.settings.keep).await?;
+        let removed = store.clean_feed_entries(self.settings.keep).await?;
         if removed > 0 {
             tracing::debug!(removed, "old feed entries removed");
         }
@@ -98,6 +101,7 @@ impl Feeds {
                         let kept = read.entries.into_iter().filter(|entry| {
                             let host = entry.url.host_str().unwrap_or_default();
                             rules.is_allowed(host)
+                                && is_storable_url(entry.url.as_str())
                                 && !rules.is_denied(host)
                                 && entry.published_at.is_none_or(|date| date >= oldest)
                         });
@@ -195,13 +199,15 @@ fn next_poll(now: DateTime<Utc>, interval: TimeDelta, feed: &Feed) -> DateTime<U
 }
 
 fn row(entry: FeedEntry, language: Option<&str>, now: DateTime<Utc>) -> FeedEntryRow {
-    let own = tokens::content_stems(&entry.title, None);
+    let mut own = tokens::content_stems(&entry.title, None);
+    own.retain(|stem| stem.len() <= MAX_STEM_BYTES);
+    let is_kept = |token: &tokens::Token| !token.stop && token.stem.len() <= MAX_STEM_BYTES;
     let summary = tokens::tokens(&entry.summary, None);
-    let names = summary.iter().filter(|token| token.capitalised && !token.stop).map(|token| token.stem.clone());
+    let names = summary.iter().filter(|token| token.capitalised && is_kept(token)).map(|token| token.stem.clone());
     let strong: BTreeSet<String> = own.iter().cloned().chain(names).take(MOST_STEMS).collect();
     // What the summary leaves out is found too, as far as there is room.
     let content = tokens::tokens(&entry.content, None);
-    let words = summary.iter().chain(&content).filter(|token| !token.stop).map(|token| token.stem.clone());
+    let words = summary.iter().chain(&content).filter(|token| is_kept(token)).map(|token| token.stem.clone());
     let stems: BTreeSet<String> = own.into_iter().chain(words).take(MOST_STEMS).collect();
     let storable = |text: &str| text.replace('\0', "");
     FeedEntryRow {

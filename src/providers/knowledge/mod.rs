@@ -111,12 +111,7 @@ impl Knowledge {
         if embedding.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
-        let wanted = NearTo {
-            embedding: &embedding,
-            embedder: self.embedder.name(),
-            similarity: LEAST_SIMILARITY,
-            now: self.gate.now(),
-        };
+        let wanted = NearTo { embedding: &embedding, embedder: self.embedder.name(), similarity: LEAST_SIMILARITY };
         self.shelf.nearest(wanted).await.map_err(|error| failed(&error.to_string()))
     }
 

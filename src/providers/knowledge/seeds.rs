@@ -8,8 +8,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
 use crate::domain::ids;
 use crate::inference::Embedder;
 use crate::language::entities;
@@ -146,7 +144,7 @@ impl Seed {
 }
 
 /// Puts the facts into the store, where they are not yet, or not as this version and this embedder have them.
-pub async fn install(store: &Store, embedder: &Arc<dyn Embedder>, now: DateTime<Utc>) -> Result<(), StoreError> {
+pub async fn install(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<(), StoreError> {
     let sentences: Vec<String> = SEEDS.iter().map(|seed| ids::sentence_hash(seed.text)).collect();
     if store.has_seeds(&sentences, embedder.name()).await? {
         return Ok(());
@@ -161,5 +159,5 @@ pub async fn install(store: &Store, embedder: &Arc<dyn Embedder>, now: DateTime<
         }
     };
     let rows: Vec<SeedRow> = SEEDS.iter().zip(&embeddings).map(|(seed, embedding)| seed.row(embedding)).collect();
-    store.install_seeds(&rows, embedder.name(), now).await
+    store.install_seeds(&rows, embedder.name()).await
 }

@@ -16,6 +16,7 @@ mod fleet;
 mod http;
 mod knowledge;
 mod lifecycle;
+mod limits;
 mod loss;
 mod models;
 mod outbox;

@@ -171,6 +171,18 @@ pub(super) async fn commit(
     written: Written<'_>,
     urls: &[&str],
 ) -> Result<Committed, StoreError> {
+    commit_for(store, run, written, urls, TimeDelta::days(30)).await
+}
+
+/// The same for an item and pages that are kept for so long.
+pub(super) async fn commit_for(
+    store: &Store,
+    run: Run<'_>,
+    written: Written<'_>,
+    urls: &[&str],
+    keep: TimeDelta,
+) -> Result<Committed, StoreError> {
+    let page = |url: &&str| SourceRow { expires_at: written.now + keep, ..source(url, written.now) };
     let mut item = Item::from_claim(written.item.to_owned(), run.text);
     item.channel = written.channel.map(str::to_owned);
     let mut result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
@@ -196,7 +208,7 @@ pub(super) async fn commit(
             passages: &written.passages,
             reviews: &[],
         }],
-        sources: urls.iter().map(|url| source(url, written.now)).collect(),
+        sources: urls.iter().map(page).collect(),
         uses: vec![],
         embedder: EMBEDDER,
         evidence_claims: urls.iter().map(|url| sentence(url)).collect(),
@@ -208,7 +220,8 @@ pub(super) async fn commit(
             correlation_id: None,
             message_id: item.item_id.clone(),
         }],
-        expires_at: written.now + TimeDelta::days(30),
+        keep,
+        now: written.now,
     };
     store.commit(&commit, 0.98).await
 }

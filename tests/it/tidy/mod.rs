@@ -6,6 +6,7 @@
 
 mod circles;
 mod source;
+mod statements;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
