@@ -1,8 +1,12 @@
 //! What upstream sends, and the checks that turn a message into an item.
 
+use std::fmt;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::{ids, limits};
 
@@ -74,7 +78,7 @@ pub struct Item {
 /// `null` where a list or object is expected means "not given".
 fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
-    D: serde::Deserializer<'de>,
+    D: Deserializer<'de>,
     T: Default + Deserialize<'de>,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
@@ -223,6 +227,40 @@ impl Reject {
     }
 }
 
+/// The schema that a message says it has, if it is a JSON object and says so by an integer.
+struct Head {
+    schema: Option<u64>,
+}
+
+impl<'de> Deserialize<'de> for Head {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(HeadVisitor)
+    }
+}
+
+struct HeadVisitor;
+
+impl<'de> Visitor<'de> for HeadVisitor {
+    type Value = Head;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Head, A::Error> {
+        let mut schema = None;
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "schema" {
+                // Whatever else it holds is for the whole item's schema to refuse.
+                schema = members.next_value::<&RawValue>()?.get().parse().ok();
+            } else {
+                members.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Head { schema })
+    }
+}
+
 impl Item {
     /// A factual text to be checked for a person: no channel, no cluster, no minimum length.
     pub fn from_claim(item_id: String, claim: &str) -> Self {
@@ -259,23 +297,18 @@ impl Item {
         if text.trim().is_empty() {
             return Err(Reject::Empty);
         }
-        let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| Reject::NotJson { detail: error.to_string() })?;
-        Self::from_value(value)
-    }
-
-    /// The same checks for JSON that is already parsed (HTTP arrays, NDJSON lines).
-    pub fn from_value(value: serde_json::Value) -> Result<Self, Reject> {
-        let Some(object) = value.as_object() else {
-            return Err(Reject::WrongSchema { detail: "a JSON object is expected".to_owned() });
-        };
-        if let Some(found) = object.get("schema").and_then(serde_json::Value::as_u64)
-            && found != 1
-        {
+        // Twice over the text instead of once into a tree of values, which would take a hundred times the message's size.
+        let Head { schema } =
+            serde_json::from_str(text).map_err(|error| match serde_json::from_str::<IgnoredAny>(text) {
+                Ok(_) if error.is_data() => Reject::WrongSchema { detail: "a JSON object is expected".to_owned() },
+                Ok(_) => Reject::NotJson { detail: error.to_string() },
+                Err(error) => Reject::NotJson { detail: error.to_string() },
+            })?;
+        if let Some(found) = schema.filter(|found| *found != 1) {
             return Err(Reject::UnknownSchema { found });
         }
         let item: Self =
-            serde_json::from_value(value).map_err(|error| Reject::WrongSchema { detail: error.to_string() })?;
+            serde_json::from_str(text).map_err(|error| Reject::WrongSchema { detail: error.to_string() })?;
         item.check()?;
         Ok(item)
     }
@@ -400,6 +433,10 @@ mod tests {
                 "wrong_schema",
             ),
             (br#"{"schema":2,"item_id":"a","text":"x"}"#.to_vec(), "unknown_schema"),
+            (br#"{"text":"x","later":{"schema":1},"schema":2}"#.to_vec(), "unknown_schema"),
+            (br#"{"schema":"1","item_id":"a","text":"x"}"#.to_vec(), "wrong_schema"),
+            (b"[1".to_vec(), "not_json"),
+            (br#"{"schema":2} {}"#.to_vec(), "not_json"),
             (br#"{"schema":1,"item_id":"a","text":" "}"#.to_vec(), "no_text"),
             (br#"{"schema":1,"item_id":"a"}"#.to_vec(), "no_text"),
         ];
