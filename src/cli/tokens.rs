@@ -45,12 +45,12 @@ async fn here(store: &Store, action: TokensAction, output: Output) -> Result<(),
     match action {
         TokensAction::List => list(&json!({ "items": store.tokens().await? }), output),
         TokensAction::Add { name, scope, rate, days } => {
-            let made = make_token(store, &request(name, scope, rate, days), WHO, now).await.map_err(failure)?;
+            let made = make_token(store, &request(name, scope, rate, days), WHO).await.map_err(failure)?;
             note(store, "token.add", &made.stored.name, now).await?;
             added(&serde_json::to_value(&made)?, output)
         }
         TokensAction::Revoke { name } => {
-            let ended = store.revoke_token(&name, now).await?.ok_or_else(|| unknown(&name))?;
+            let ended = store.revoke_token(&name).await?.ok_or_else(|| unknown(&name))?;
             note(store, "token.revoke", &name, now).await?;
             revoked(&serde_json::to_value(&ended)?, output)
         }

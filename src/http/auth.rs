@@ -20,8 +20,7 @@ use super::authority::{host_of, is_loopback_name, is_same_origin, plain_origin, 
 use super::keyring::{Keyring, Named};
 use super::problem::Problem;
 use super::scope::Scope;
-use super::session::{self, COOKIE, Session, SessionKey, cookie};
-use crate::domain::Clock;
+use super::session::{self, COOKIE, Secret, ServerTokens, Session, cookie};
 
 /// Names of visitors without a token of their own.
 const NOBODY: &str = "nobody known";
@@ -35,7 +34,7 @@ const CSRF_HEADER: &str = "x-csrf-token";
 /// What a route asks of its visitors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Probes and metrics: always answered, whatever name the prober used.
+    /// Probes, metrics and the pages' static files: always answered, whatever name the client used.
     Health,
     /// Anybody who can reach the server, but no foreign web page.
     Public,
@@ -65,25 +64,30 @@ impl Access {
     }
 }
 
+/// What the store says of the credentials that a request carries.
+#[derive(Debug, Default)]
+pub(crate) struct Credentials {
+    /// The token of its `Authorization`, if an admin gave it out.
+    named: Option<Named>,
+    /// The session of its cookie.
+    session: Option<Session>,
+}
+
 /// Who came in. Handlers find it among the request's extensions.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
     /// `None`: nobody known.
     pub(crate) scope: Option<Scope>,
-    /// What its forms hold; empty where no cookie says who it is.
-    pub(crate) csrf: String,
     /// For the record: `ADMIN_TOKEN`, `token <name>`, `this machine`.
     pub(crate) name: Arc<str>,
     /// Signed in at the pages.
     pub(crate) session: Option<Session>,
-    /// The cookie's next value, where it is time.
-    rotated: Option<String>,
 }
 
 impl Default for Visitor {
     /// Somebody of whom nothing is known.
     fn default() -> Self {
-        Self { scope: None, csrf: String::new(), name: NOBODY.into(), session: None, rotated: None }
+        Self { scope: None, name: NOBODY.into(), session: None }
     }
 }
 
@@ -95,21 +99,28 @@ impl Visitor {
     pub(crate) fn may(&self, scope: Scope) -> bool {
         self.scope.is_some_and(|own| own >= scope)
     }
+
+    /// What forms of this visitor's pages carry; empty without a session.
+    pub(crate) fn csrf(&self) -> &str {
+        self.session.as_ref().map_or("", |session| &session.csrf)
+    }
+
+    /// Whether a form was sent by a page of this visitor. A request without a session was not let in by a cookie, so another
+    /// site's page could not have made a browser send it.
+    pub(crate) fn is_own_form(&self, csrf: &str) -> bool {
+        self.session.as_ref().is_none_or(|session| session.is_own(csrf))
+    }
 }
 
 /// What the door and the CORS layer know. Built once per router.
 #[derive(Debug)]
 pub(crate) struct Doorman {
-    /// Digest of the token: comparing digests hides its length as well.
-    token: Option<[u8; 32]>,
-    /// Of the one that may only read.
-    read_token: Option<[u8; 32]>,
+    /// Digests of the server's own tokens: comparing digests hides their length as well.
+    tokens: ServerTokens,
     /// Whether anybody may read.
     open_reading: bool,
-    sessions: Option<SessionKey>,
-    /// Tokens that an admin gave out; `None` where no store is behind the router.
+    /// Tokens that an admin gave out, and sessions; `None` where no store is behind the router.
     keyring: Option<Keyring>,
-    clock: Arc<dyn Clock>,
     loopback: bool,
     /// In the form browsers send: `https://example.org`, without a final slash.
     origins: Vec<String>,
@@ -118,16 +129,14 @@ pub(crate) struct Doorman {
 }
 
 impl Doorman {
-    pub(crate) fn new(settings: &HttpSettings, clock: Arc<dyn Clock>, keyring: Option<Keyring>) -> Self {
-        let token = settings.admin_token.as_ref().map(digest_of_secret);
-        let read_token = settings.read_token.as_ref().map(digest_of_secret);
+    pub(crate) fn new(settings: &HttpSettings, keyring: Option<Keyring>) -> Self {
         Self {
-            sessions: SessionKey::of(&[token, read_token]),
-            token,
-            read_token,
+            tokens: ServerTokens {
+                admin: settings.admin_token.as_ref().map(digest_of_secret),
+                read: settings.read_token.as_ref().map(digest_of_secret),
+            },
             open_reading: settings.open_reading,
             keyring,
-            clock,
             loopback: settings.loopback,
             origins: settings.allowed_origins.iter().map(|origin| plain_origin(origin)).collect(),
             hosts: settings.allowed_hosts.iter().map(|host| host.to_lowercase()).collect(),
@@ -141,7 +150,7 @@ impl Doorman {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-        named: Option<&Named>,
+        credentials: &Credentials,
     ) -> Result<Visitor, Problem> {
         if access == Access::Health {
             return Ok(Visitor::default());
@@ -149,7 +158,7 @@ impl Doorman {
         self.check_forwarded(headers)?;
         self.check_host(uri, headers)?;
         self.check_origin(uri, headers)?;
-        let known = self.visitor(headers, named);
+        let known = self.visitor(headers, credentials);
         let Some(needed) = access.scope() else { return Ok(known.unwrap_or_default()) };
         let visitor = match known {
             // A token that nobody knows is worth saying, whatever would be open without one.
@@ -165,72 +174,83 @@ impl Doorman {
                 needed.as_str()
             )));
         }
-        self.check_csrf(&visitor, method, uri, headers)?;
+        check_csrf(&visitor, method, uri, headers)?;
         Ok(visitor)
     }
 
-    /// A script that calls the API by a cookie says, in a header, what another page cannot know. Forms say it themselves.
-    fn check_csrf(&self, visitor: &Visitor, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        let (Some(session), Some(key)) = (&visitor.session, &self.sessions) else { return Ok(()) };
-        if method.is_safe() || !uri.path().starts_with("/api/") {
-            return Ok(());
-        }
-        let given = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if key.is_own(session, given) {
-            return Ok(());
-        }
-        Err(Problem::forbidden(
-            "a request by cookie needs the header X-CSRF-Token with the page's own token; reload the page",
-        ))
-    }
-
-    /// Whether a form was sent by the page that a visitor has.
-    pub(crate) fn is_own_form(&self, visitor: &Visitor, csrf: &str) -> bool {
-        match (&visitor.session, &self.sessions) {
-            (Some(session), Some(key)) => key.is_own(session, csrf),
-            // The request was not let in by a cookie, so another site's page could not have made a browser send it.
-            _ => true,
-        }
-    }
-
-    /// Signs a visitor in who knows a token: the cookie's value. `None` of a token that nobody knows.
-    pub(crate) async fn sign_in(&self, token: &str) -> Result<Option<String>, Problem> {
-        let Some(key) = &self.sessions else { return Ok(None) };
+    /// Begins a session for the bearer of a token; `None` if the token is unknown.
+    pub(crate) async fn sign_in(&self, token: &str) -> Result<Option<Secret>, Problem> {
+        let Some(keyring) = self.keyring.as_ref().filter(|_| self.has_sessions()) else { return Ok(None) };
         let token = token.trim();
-        let (scope, of) = match (self.own(token), &self.keyring) {
-            (Some((scope, _)), _) => (scope, None),
-            (None, Some(keyring)) if !token.is_empty() => match keyring.of_digest(digest(token)).await? {
+        let (scope, id) = match self.own(token) {
+            Some((scope, _)) => (scope, None),
+            None if token.is_empty() => return Ok(None),
+            None => match keyring.of_digest(digest(token)).await? {
                 Some(named) => (named.scope, Some(named.id)),
                 None => return Ok(None),
             },
-            _ => return Ok(None),
         };
-        Ok(Some(key.begin(scope, of, self.clock.now(), rand::random())))
+        Ok(session::begin(keyring.store(), scope, id, &self.tokens).await?)
     }
 
-    /// The token that an admin gave out and that a request brings, by itself or by a session that began with it. Asked of the
-    /// store, and only where the server's own tokens do not answer.
-    pub(crate) async fn named(&self, access: Access, headers: &HeaderMap) -> Result<Option<Named>, Problem> {
-        let Some(keyring) = self.keyring.as_ref().filter(|_| access.is_guarded() && self.token.is_some()) else {
-            return Ok(None);
+    /// Ends a visitor's session, so that its cookie is of no use any more.
+    pub(crate) async fn sign_out(&self, visitor: &Visitor) -> Result<(), Problem> {
+        if let (Some(keyring), Some(session)) = (&self.keyring, &visitor.session) {
+            session::end(keyring.store(), session).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks the store about the credentials of a request, where the server's own tokens do not decide.
+    pub(crate) async fn credentials(
+        &self,
+        access: Access,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Credentials, Problem> {
+        let nothing = Credentials::default();
+        let Some(keyring) = self.keyring.as_ref().filter(|_| access != Access::Health && self.has_sessions()) else {
+            return Ok(nothing);
         };
-        let found = match presented(headers) {
-            Some(given) if self.own(given).is_some() => None,
-            Some(given) => keyring.of_digest(digest(given)).await?,
-            None => match self.session(headers).and_then(|session| session.token) {
-                Some(id) => keyring.of_id(id).await?,
+        let found = if headers.contains_key(header::AUTHORIZATION) {
+            let given = presented(headers).filter(|given| access.is_guarded() && self.own(given).is_none());
+            let named = match given {
+                Some(given) => keyring.of_digest(digest(given)).await?,
                 None => None,
-            },
+            };
+            Credentials { named, session: None }
+        } else {
+            let Some(secret) = secret_of(headers) else { return Ok(nothing) };
+            let session = match session::find(keyring.store(), secret, &self.tokens).await {
+                // A public page is shown all the same, as to a visitor who is not known.
+                Err(error) if !access.is_guarded() && method.is_safe() => {
+                    tracing::debug!(%error, "session lookup failed");
+                    None
+                }
+                found => found?,
+            };
+            Credentials { named: None, session }
         };
-        if let Some(named) = &found {
-            keyring.take(named)?;
+        let token = found.named.as_ref().or(found.session.as_ref().and_then(|session| session.token.as_ref()));
+        if let Some(token) = token.filter(|_| access.is_guarded()) {
+            keyring.take(token)?;
         }
         Ok(found)
     }
 
+    /// A new secret for a visitor's session, where it is time. A session that cannot be rotated now is rotated later.
+    async fn rotated(&self, session: &Session) -> Option<Secret> {
+        let keyring = self.keyring.as_ref().filter(|_| session.is_due_for_rotation)?;
+        session::rotate(keyring.store(), session, &self.tokens)
+            .await
+            .inspect_err(|error| tracing::debug!(%error, "session rotation failed"))
+            .ok()
+            .flatten()
+    }
+
     /// Whether people sign in here at all.
     pub(crate) const fn has_sessions(&self) -> bool {
-        self.sessions.is_some()
+        self.tokens.admin.is_some()
     }
 
     /// What one of the server's own tokens allows, and its name.
@@ -239,17 +259,17 @@ impl Doorman {
         let is = |known: Option<[u8; 32]>| known.is_some_and(|known| known.ct_eq(&given).into());
         if token.is_empty() {
             None
-        } else if is(self.token) {
+        } else if is(self.tokens.admin) {
             Some((Scope::Admin, ADMIN_TOKEN))
         } else {
-            is(self.read_token).then_some((Scope::Read, READ_TOKEN))
+            is(self.tokens.read).then_some((Scope::Read, READ_TOKEN))
         }
     }
 
     /// On a loopback bind without a token, whoever connects is taken for a user of this machine. A request that a proxy
     /// passed on comes from somebody else.
     fn check_forwarded(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        if self.token.is_some() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
+        if self.tokens.admin.is_some() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
             return Ok(());
         }
         Err(Problem::forbidden(
@@ -277,7 +297,7 @@ impl Doorman {
 
     /// A browser says which page a request comes from. Behind a token nothing depends on it; without one everything does.
     fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        if !self.loopback && self.token.is_some() {
+        if !self.loopback && self.tokens.admin.is_some() {
             return Ok(());
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -294,8 +314,8 @@ impl Doorman {
     }
 
     /// Who asks, by token or cookie; without a token, whoever sits at this machine.
-    fn visitor(&self, headers: &HeaderMap, named: Option<&Named>) -> Result<Visitor, Problem> {
-        if self.token.is_none() {
+    fn visitor(&self, headers: &HeaderMap, credentials: &Credentials) -> Result<Visitor, Problem> {
+        if self.tokens.admin.is_none() {
             return if self.loopback {
                 Ok(Visitor::named(THIS_MACHINE, Scope::Admin))
             } else {
@@ -305,16 +325,20 @@ impl Doorman {
             };
         }
         if !headers.contains_key(header::AUTHORIZATION)
-            && let Some(visitor) = self.signed_in(headers, named)
+            && let Some(session) = &credentials.session
         {
-            return Ok(visitor);
+            return Ok(signed_in(session.clone()));
         }
         match presented(headers).map(|given| self.own(given)) {
             Some(Some((scope, name))) => Ok(Visitor::named(name, scope)),
-            Some(None) => named.map(|token| Visitor::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
-                Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", "this server does not know the token, or it was revoked")
-                    .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")
-            }),
+            Some(None) => {
+                let named = credentials.named.as_ref();
+                named.map(|token| Visitor::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
+                    let detail = "this server does not know the token, or it was revoked";
+                    Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", detail)
+                        .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")
+                })
+            }
             None => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "no-token",
@@ -323,35 +347,6 @@ impl Doorman {
             )
             .challenge("Bearer realm=\"corroborate\"")),
         }
-    }
-
-    /// The session of a request's cookie.
-    fn session(&self, headers: &HeaderMap) -> Option<Session> {
-        let key = self.sessions.as_ref()?;
-        let now = self.clock.now();
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        cookies.filter_map(|line| cookie(line, COOKIE)).find_map(|value| key.read(value, now))
-    }
-
-    /// By the cookie of the pages.
-    fn signed_in(&self, headers: &HeaderMap, named: Option<&Named>) -> Option<Visitor> {
-        let session = self.session(headers)?;
-        let key = self.sessions.as_ref()?;
-        let now = self.clock.now();
-        let name: Arc<str> = match (session.token, named) {
-            (None, _) if session.scope == Scope::Admin => ADMIN_TOKEN.into(),
-            (None, _) => READ_TOKEN.into(),
-            (Some(id), Some(token)) if token.id == id => format!("token {}", token.name).into(),
-            // Revoked since, or over.
-            (Some(_), _) => return None,
-        };
-        Some(Visitor {
-            scope: Some(session.scope),
-            csrf: key.csrf(&session),
-            name,
-            rotated: key.rotated(&session, now, rand::random()),
-            session: Some(session),
-        })
     }
 
     /// Whether an origin is one of those that were listed.
@@ -404,13 +399,13 @@ pub(crate) async fn door(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let named = doorman.named(access, request.headers()).await?;
-    let admitted = doorman.admit(access, request.method(), request.uri(), request.headers(), named.as_ref());
-    let mut visitor = match admitted {
+    let credentials = doorman.credentials(access, request.method(), request.headers()).await?;
+    let admitted = doorman.admit(access, request.method(), request.uri(), request.headers(), &credentials);
+    let visitor = match admitted {
         Ok(visitor) => visitor,
         Err(problem) => {
-            // Whoever is known and may not do this is still known: a page that says so lets them sign out.
-            let known = doorman.visitor(request.headers(), named.as_ref()).ok();
+            // A visitor who is known and may not do this is still known: a page that says so lets them sign out.
+            let known = doorman.visitor(request.headers(), &credentials).ok();
             let mut response = problem.into_response();
             if let Some(visitor) = known {
                 response.extensions_mut().insert(visitor);
@@ -418,15 +413,48 @@ pub(crate) async fn door(
             return Ok(response);
         }
     };
-    let rotated = visitor.rotated.take();
+    let session = visitor.session.clone();
     request.extensions_mut().insert(visitor);
     request.extensions_mut().insert(Arc::clone(&doorman));
     let mut response = next.run(request).await;
-    if let Some(value) = rotated.and_then(|value| HeaderValue::from_str(&session::set(&value)).ok()) {
-        // What the page itself sets, as it does at signing out, stands.
-        response.headers_mut().entry(header::SET_COOKIE).or_insert(value);
+    // A cookie that the page itself sets stays, as at signing out.
+    if let Some(session) = session.filter(|_| !response.headers().contains_key(header::SET_COOKIE))
+        && let Some(secret) = doorman.rotated(&session).await
+        && let Ok(value) = HeaderValue::from_str(&session::set(&secret))
+    {
+        response.headers_mut().insert(header::SET_COOKIE, value);
     }
     Ok(response)
+}
+
+/// A script that calls the API by a cookie says, in a header, what another page cannot know. Forms say it themselves.
+fn check_csrf(visitor: &Visitor, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if method.is_safe() || !uri.path().starts_with("/api/") {
+        return Ok(());
+    }
+    let given = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if visitor.is_own_form(given) {
+        return Ok(());
+    }
+    Err(Problem::forbidden(
+        "a request by cookie needs the header X-CSRF-Token with the page's own token; reload the page",
+    ))
+}
+
+/// By the cookie of the pages.
+fn signed_in(session: Session) -> Visitor {
+    let name: Arc<str> = match &session.token {
+        Some(token) => format!("token {}", token.name).into(),
+        None if session.scope == Scope::Admin => ADMIN_TOKEN.into(),
+        None => READ_TOKEN.into(),
+    };
+    Visitor { scope: Some(session.scope), name, session: Some(session) }
+}
+
+/// The secret in a request's cookie.
+fn secret_of(headers: &HeaderMap) -> Option<Secret> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    cookies.filter_map(|line| cookie(line, COOKIE)).find_map(Secret::parse)
 }
 
 fn digest(text: &str) -> [u8; 32] {

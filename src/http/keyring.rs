@@ -12,8 +12,7 @@ use moka::future::Cache;
 use super::limit::PeerLimit;
 use super::problem::Problem;
 use super::scope::Scope;
-use crate::domain::Clock;
-use crate::store::{Store, StoreError, StoredToken};
+use crate::store::{SessionToken, Store, StoreError, StoredToken};
 
 /// How long what the store said is believed: a revoked token ends within it.
 const BELIEVED: Duration = Duration::from_secs(5);
@@ -29,51 +28,43 @@ pub(crate) struct Named {
     per_minute: Option<u32>,
 }
 
-/// By what a token is looked up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Key {
-    Digest([u8; 32]),
-    Id(i64),
+impl Named {
+    /// The token of a session that has this scope.
+    pub(crate) fn of_session(token: SessionToken, scope: Scope) -> Self {
+        Self { id: token.id, name: token.name.into(), scope, per_minute: token.requests_per_minute }
+    }
 }
 
 /// The tokens of the store.
 #[derive(Debug)]
 pub(crate) struct Keyring {
     store: Store,
-    clock: Arc<dyn Clock>,
-    known: Cache<Key, Option<Named>>,
+    /// By digest.
+    known: Cache<[u8; 32], Option<Named>>,
     /// Of each token that has a rate of its own.
     limits: Mutex<HashMap<i64, (u32, Arc<PeerLimit>)>>,
 }
 
 impl Keyring {
-    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(store: Store) -> Self {
         let known = Cache::builder().max_capacity(MOST_KNOWN).time_to_live(BELIEVED).build();
-        Self { store, clock, known, limits: Mutex::default() }
+        Self { store, known, limits: Mutex::default() }
+    }
+
+    /// Where sessions are stored.
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
     }
 
     /// The valid token of that digest.
     pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<Named>, Problem> {
-        self.look(Key::Digest(digest)).await
-    }
-
-    /// The token that a session was begun with, while it is valid.
-    pub(crate) async fn of_id(&self, id: i64) -> Result<Option<Named>, Problem> {
-        self.look(Key::Id(id)).await
-    }
-
-    async fn look(&self, key: Key) -> Result<Option<Named>, Problem> {
-        let now = self.clock.now();
-        let found = self.known.try_get_with(key, async {
-            let stored = match key {
-                Key::Digest(digest) => self.store.token_of(digest, now).await?,
-                Key::Id(id) => self.store.token_by_id(id, now).await?,
-            };
+        let found = self.known.try_get_with(digest, async {
+            let stored = self.store.token_of(digest).await?;
             Ok::<_, StoreError>(stored.as_ref().and_then(named))
         });
-        // The error is shared with whoever looked at the same time, and cannot be taken apart.
+        // Requests that waited for the same answer share its error, so that it cannot be taken apart.
         found.await.map_err(|error| {
-            tracing::warn!(%error, "a token could not be looked up");
+            tracing::warn!(%error, "token lookup failed");
             Problem::unavailable(
                 "store-away",
                 "the store that knows the tokens cannot be reached at the moment; try again",

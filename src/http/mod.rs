@@ -53,7 +53,7 @@ pub use authority::origin_of;
 pub use checking::check_item;
 pub use openapi::document as openapi_document;
 pub use router::router;
-pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token};
+pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token, random_token};
 pub use routes::verify::{VerifyAnswer, answer as verify_answer};
 
 /// How long answers that are being written may take after the stop.

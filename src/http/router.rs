@@ -37,9 +37,8 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
         .iter()
         .filter(|_| !health_only)
         .map(|page| (Door::of_page(page), (page.mount)().with_state(app.clone())));
-    let clock = Arc::clone(&app.services.clock);
-    let keyring = Keyring::new(app.services.store.clone(), Arc::clone(&clock));
-    assemble(&settings, Doorman::new(&settings, clock, Some(keyring)), routes.chain(pages))
+    let keyring = Keyring::new(app.services.store.clone());
+    assemble(&settings, Doorman::new(&settings, Some(keyring)), routes.chain(pages))
 }
 
 /// What stands before a handler.

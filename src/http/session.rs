@@ -1,115 +1,172 @@
-//! Sessions of people at the pages: a cookie that says, signed, what its bearer may do. Nothing is stored: every process that has
-//! the same tokens reads the same cookies, and a changed token ends all of them.
+//! Sessions of people at the pages: a random secret in a cookie, and a row in the store that says what its bearer may do.
 //!
-//! A session is rotated while it is used, ends some hours after signing in whatever is done, and carries a token of its own
-//! against forged forms: one that another page sends for its visitor cannot know it.
+//! The store holds SHA-256 of the secret, so a copy of the store opens no session. A session ends at signing out, when the
+//! token it began with is revoked, and twelve hours after signing in. One that began with a token of the server itself also
+//! ends when that token changes: the store holds HMAC-SHA256 of the token, keyed with the secret. A copy of the store lacks the
+//! key, and a cookie lacks the MAC, so neither alone can confirm a guess of the token.
+//!
+//! A used session gets a new secret every hour. The earlier one is accepted for another minute, for requests that a browser's
+//! other tabs had already sent. Each session has a random token of its own against forged forms, which outlives rotation: a
+//! form that was opened before may still be sent.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, Mac as _};
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::keyring::Named;
 use super::scope::Scope;
+use crate::store::{NewSession, SessionOrigin, Store, StoreError, StoredSession};
 
 /// The cookie. `__Host-` would need TLS, which a loopback server has not.
 pub(crate) const COOKIE: &str = "corroborate_session";
-/// From signing in to the end.
-const LIFE: TimeDelta = TimeDelta::hours(12);
-/// After which a used session gets a new value.
-const ROTATE: TimeDelta = TimeDelta::hours(1);
+/// How long a browser keeps the cookie: the lifetime of a session.
+const MAX_AGE_SECONDS: u32 = 12 * 60 * 60;
+/// Length of a secret in the cookie, characters.
+const SECRET_DIGITS: usize = 64;
 
-/// Signs sessions. Made of the server's tokens.
-#[derive(Clone)]
-pub(crate) struct SessionKey(Hmac<Sha256>);
+/// The secret of a session, 256 random bits.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
 
-impl std::fmt::Debug for SessionKey {
+impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SessionKey")
+        f.write_str("Secret")
     }
 }
 
-/// What a cookie says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl Secret {
+    fn random() -> Self {
+        Self(hex(&rand::random::<[u8; 32]>()))
+    }
+
+    /// `None` of a text that cannot be one, such as a cookie of an earlier version: the store need not be asked.
+    pub(crate) fn parse(value: &str) -> Option<Self> {
+        let is_hex = value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        (value.len() == SECRET_DIGITS && is_hex).then(|| Self(value.to_owned()))
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.0
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+
+    /// The MAC of a server's own token, keyed with this secret. `token` is the token's digest.
+    fn mac(&self, token: &[u8; 32]) -> Option<[u8; 32]> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
+        mac.update(b"corroborate server token");
+        mac.update(token);
+        Some(mac.finalize().into_bytes().into())
+    }
+}
+
+/// Digests of the server's own tokens.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ServerTokens {
+    pub(crate) admin: Option<[u8; 32]>,
+    pub(crate) read: Option<[u8; 32]>,
+}
+
+impl ServerTokens {
+    /// The token whose bearer has that scope.
+    fn of(&self, scope: Scope) -> Option<[u8; 32]> {
+        match scope {
+            Scope::Admin => self.admin,
+            Scope::Read => self.read,
+            Scope::Check => None,
+        }
+    }
+}
+
+/// A session that is valid now.
+#[derive(Debug, Clone)]
 pub(crate) struct Session {
     pub(crate) scope: Scope,
-    /// The token of the store that it began with; `None`: one of the server's own.
-    pub(crate) token: Option<i64>,
-    /// Of the sign-in: rotation does not lengthen a session.
-    began: DateTime<Utc>,
-    /// Of this value.
-    issued: DateTime<Utc>,
-    nonce: u64,
+    /// What forms of its pages carry.
+    pub(crate) csrf: Arc<str>,
+    /// The stored token that it began with; `None`: one of the server's own.
+    pub(crate) token: Option<Named>,
+    pub(crate) is_due_for_rotation: bool,
+    secret: Secret,
 }
 
-impl SessionKey {
-    /// `None` without a token: nobody signs in to a server that has none.
-    pub(crate) fn of(tokens: &[Option<[u8; 32]>]) -> Option<Self> {
-        tokens.first().copied().flatten()?;
-        let mut material = Vec::with_capacity(tokens.len() * 33);
-        for token in tokens {
-            material.push(u8::from(token.is_some()));
-            material.extend(token.unwrap_or_default());
-        }
-        let mut key = Hmac::<Sha256>::new_from_slice(b"corroborate session key 1").ok()?;
-        key.update(&material);
-        Hmac::<Sha256>::new_from_slice(&key.finalize().into_bytes()).ok().map(Self)
-    }
-
-    /// A new session: its cookie's value.
-    pub(crate) fn begin(&self, scope: Scope, token: Option<i64>, now: DateTime<Utc>, nonce: u64) -> String {
-        self.value(&Session { scope, token, began: now, issued: now, nonce })
-    }
-
-    /// The session of a cookie's value; `None` of one that is not ours, or over.
-    pub(crate) fn read(&self, value: &str, now: DateTime<Utc>) -> Option<Session> {
-        let (said, signature) = value.rsplit_once('.')?;
-        let expected = self.sign(said.as_bytes());
-        if !bool::from(expected.as_bytes().ct_eq(signature.as_bytes())) {
-            return None;
-        }
-        let mut fields = said.split('.');
-        let scope = Scope::parse(fields.next()?)?;
-        let token = match fields.next()? {
-            "own" => None,
-            id => Some(id.parse().ok()?),
+impl Session {
+    fn of(stored: StoredSession, secret: Secret, tokens: &ServerTokens) -> Option<Self> {
+        let scope = Scope::parse(&stored.scope)?;
+        let token = match (stored.token, stored.server_token_mac) {
+            (Some(token), None) => Some(Named::of_session(token, scope)),
+            (None, Some(mac)) => {
+                let expected = secret.mac(&tokens.of(scope)?)?;
+                if !bool::from(expected.ct_eq(mac.as_slice())) {
+                    return None;
+                }
+                None
+            }
+            _ => return None,
         };
-        let mut moment = || DateTime::from_timestamp(fields.next()?.parse().ok()?, 0);
-        let (began, issued) = (moment()?, moment()?);
-        let nonce = u64::from_str_radix(fields.next()?, 16).ok()?;
-        (began <= now && now < began + LIFE).then_some(Session { scope, token, began, issued, nonce })
+        Some(Self {
+            scope,
+            csrf: stored.csrf_token.into(),
+            token,
+            is_due_for_rotation: stored.is_due_for_rotation,
+            secret,
+        })
     }
 
-    /// The value that takes a session's place, where it is time.
-    pub(crate) fn rotated(&self, session: &Session, now: DateTime<Utc>, nonce: u64) -> Option<String> {
-        (now >= session.issued + ROTATE).then(|| self.value(&Session { issued: now, nonce, ..*session }))
+    /// Whether a form was made by a page of this session.
+    pub(crate) fn is_own(&self, csrf: &str) -> bool {
+        self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into()
     }
+}
 
-    /// What a form of this session holds. It outlives a rotation: a page that was open before may still be sent.
-    pub(crate) fn csrf(&self, session: &Session) -> String {
-        let Session { scope, token, began, .. } = session;
-        self.sign(format!("csrf {} {token:?} {}", scope.as_str(), began.timestamp()).as_bytes())
-    }
+/// Begins a session; returns its secret for the cookie.
+pub(crate) async fn begin(
+    store: &Store,
+    scope: Scope,
+    token: Option<i64>,
+    tokens: &ServerTokens,
+) -> Result<Option<Secret>, StoreError> {
+    let secret = Secret::random();
+    let origin = match token {
+        Some(id) => Some(SessionOrigin::Token(id)),
+        None => tokens.of(scope).and_then(|token| secret.mac(&token)).map(SessionOrigin::ServerToken),
+    };
+    let Some(origin) = origin else { return Ok(None) };
+    let csrf_token = hex(&rand::random::<[u8; 32]>());
+    let new = NewSession { digest: secret.digest(), csrf_token: &csrf_token, scope: scope.as_str(), origin };
+    store.begin_session(&new).await?;
+    Ok(Some(secret))
+}
 
-    /// Whether a form was made by this session.
-    pub(crate) fn is_own(&self, session: &Session, csrf: &str) -> bool {
-        self.csrf(session).as_bytes().ct_eq(csrf.as_bytes()).into()
-    }
+/// The session of a secret; `None` if there is none, it has ended, or the server's own token has changed.
+pub(crate) async fn find(store: &Store, secret: Secret, tokens: &ServerTokens) -> Result<Option<Session>, StoreError> {
+    let stored = store.session(secret.digest()).await?;
+    Ok(stored.and_then(|stored| Session::of(stored, secret, tokens)))
+}
 
-    fn value(&self, session: &Session) -> String {
-        let Session { scope, token, began, issued, nonce } = session;
-        let token = token.map_or_else(|| "own".to_owned(), |id| id.to_string());
-        let said = format!("{}.{token}.{}.{}.{nonce:016x}", scope.as_str(), began.timestamp(), issued.timestamp());
-        let signature = self.sign(said.as_bytes());
-        format!("{said}.{signature}")
-    }
+/// Gives a session a new secret, if it is time and no other request did so first.
+pub(crate) async fn rotate(
+    store: &Store,
+    session: &Session,
+    tokens: &ServerTokens,
+) -> Result<Option<Secret>, StoreError> {
+    let secret = Secret::random();
+    let mac = match session.token {
+        Some(_) => None,
+        None => tokens.of(session.scope).and_then(|token| secret.mac(&token)),
+    };
+    let is_rotated = store.rotate_session(session.secret.digest(), secret.digest(), mac).await?;
+    Ok(is_rotated.then_some(secret))
+}
 
-    fn sign(&self, text: &[u8]) -> String {
-        let mut mac = self.0.clone();
-        mac.update(text);
-        hex(&mac.finalize().into_bytes())
-    }
+/// Ends a session.
+pub(crate) async fn end(store: &Store, session: &Session) -> Result<(), StoreError> {
+    store.end_session(session.secret.digest()).await
 }
 
 /// Bytes as lower-case hexadecimal.
@@ -120,9 +177,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// `Set-Cookie` of a session's value.
-pub(crate) fn set(value: &str) -> String {
-    format!("{COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={}", LIFE.num_seconds())
+/// `Set-Cookie` of a session.
+pub(crate) fn set(secret: &Secret) -> String {
+    format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age={MAX_AGE_SECONDS}", secret.value())
 }
 
 /// The same, to forget it.
@@ -140,58 +197,68 @@ pub(crate) fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 }
 
 #[cfg(test)]
+impl Session {
+    /// A session that no store holds.
+    pub(crate) fn for_test(scope: Scope) -> Self {
+        let csrf = hex(&rand::random::<[u8; 32]>()).into();
+        Self { scope, csrf, token: None, is_due_for_rotation: false, secret: Secret::random() }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn key(token: u8) -> SessionKey {
-        SessionKey::of(&[Some([token; 32]), None]).unwrap()
-    }
+    const TOKENS: ServerTokens = ServerTokens { admin: Some([1; 32]), read: Some([2; 32]) };
 
-    fn at(hours: i64) -> DateTime<Utc> {
-        DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
-    }
-
-    #[test]
-    fn a_session_is_read_by_whoever_has_the_token_and_by_nobody_else() {
-        let value = key(1).begin(Scope::Read, Some(3), at(0), 7);
-        let session = key(1).read(&value, at(0)).unwrap();
-        assert_eq!((session.scope, session.token), (Scope::Read, Some(3)));
-        assert_eq!(key(1).read(&value, at(1)), Some(session));
-        assert_eq!(key(2).read(&value, at(1)), None, "another token");
-        assert_eq!(
-            SessionKey::of(&[Some([1; 32]), Some([9; 32])]).unwrap().read(&value, at(1)),
-            None,
-            "one token more"
-        );
-        assert_eq!(key(1).read(&value.replace("read.", "admin."), at(1)), None, "a scope of one's own");
-        assert_eq!(key(1).read("", at(1)), None);
-        assert!(SessionKey::of(&[None, None]).is_none());
+    fn stored(scope: Scope, mac: Option<[u8; 32]>) -> StoredSession {
+        StoredSession {
+            csrf_token: "form".into(),
+            scope: scope.as_str().into(),
+            token: None,
+            server_token_mac: mac.map(Vec::from),
+            is_due_for_rotation: false,
+        }
     }
 
     #[test]
-    fn a_session_ends_and_rotation_does_not_lengthen_it() {
-        let key = key(1);
-        let value = key.begin(Scope::Admin, None, at(0), 7);
-        let session = key.read(&value, at(0)).unwrap();
-        assert_eq!(key.rotated(&session, at(0), 8), None);
-        let rotated = key.rotated(&session, at(2), 8).unwrap();
-        assert_ne!(rotated, value);
-        assert!(key.read(&rotated, at(11)).is_some());
-        assert_eq!(key.read(&rotated, at(12)), None);
-        assert_eq!(key.read(&value, at(-1)), None, "from the future");
+    fn session_of_a_server_token_ends_when_the_token_changes() {
+        let secret = Secret::random();
+        let read = |scope, mac, tokens: &ServerTokens| Session::of(stored(scope, mac), secret.clone(), tokens);
+        let mac = secret.mac(&[1; 32]);
+        assert!(read(Scope::Admin, mac, &TOKENS).is_some());
+        assert!(read(Scope::Admin, mac, &ServerTokens { admin: Some([9; 32]), ..TOKENS }).is_none(), "another token");
+        assert!(read(Scope::Admin, mac, &ServerTokens { admin: None, ..TOKENS }).is_none(), "no token");
+        assert!(read(Scope::Read, mac, &TOKENS).is_none(), "the other token's scope");
+        assert!(read(Scope::Admin, secret.mac(&[2; 32]), &TOKENS).is_none(), "a reader's session that claims more");
+        assert!(read(Scope::Check, mac, &TOKENS).is_none(), "a scope that no server token has");
+        assert!(read(Scope::Admin, None, &TOKENS).is_none(), "no origin");
+        assert!(read(Scope::Admin, Secret::random().mac(&[1; 32]), &TOKENS).is_none(), "another session's MAC");
     }
 
     #[test]
-    fn a_form_belongs_to_its_session() {
-        let key = key(1);
-        let begun = |scope, token| key.read(&key.begin(scope, token, at(0), 7), at(0)).unwrap();
-        let (session, other, named) =
-            (begun(Scope::Admin, None), begun(Scope::Read, None), begun(Scope::Admin, Some(1)));
-        let rotated = key.rotated(&session, at(2), 8).and_then(|value| key.read(&value, at(2))).unwrap();
-        assert!(key.is_own(&session, &key.csrf(&session)) && key.is_own(&rotated, &key.csrf(&session)));
-        assert!(!key.is_own(&session, &key.csrf(&other)) && !key.is_own(&session, ""));
-        assert!(!key.is_own(&session, &key.csrf(&named)));
-        assert!(set("x").contains("HttpOnly; SameSite=Lax"));
+    fn secret_is_256_bits_and_never_shown() {
+        let (one, other) = (Secret::random(), Secret::random());
+        assert_ne!(one, other);
+        assert_eq!(Secret::parse(one.value()), Some(one.clone()));
+        assert_eq!(format!("{one:?}"), "Secret");
+        let forged = format!("admin.own.1700000000.1700000000.0123456789abcdef.{}", "0".repeat(64));
+        for value in ["", "0", &one.value().to_uppercase(), &forged, &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(Secret::parse(value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn form_belongs_to_its_session() {
+        let (session, other) = (Session::for_test(Scope::Admin), Session::for_test(Scope::Admin));
+        assert!(session.is_own(&session.csrf));
+        assert!(!session.is_own(&other.csrf) && !session.is_own(""));
+    }
+
+    #[test]
+    fn cookie_is_found_among_others() {
+        assert!(set(&Secret::random()).contains("HttpOnly; SameSite=Lax"));
         assert_eq!(cookie("a=b; corroborate_session=x.y; c", COOKIE), Some("x.y"));
+        assert_eq!(cookie("a=b", COOKIE), None);
     }
 }

@@ -192,6 +192,7 @@ impl Store {
              SELECT ctid FROM fact_check_cache WHERE expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED))";
         cleaned.fact_check_cache = self.remove(old_reviews.to_owned(), BATCH, pace).await?;
         cleaned.answers = self.tidy_answers().await?;
+        self.remove_expired_sessions().await?;
         for (kind, table, condition) in stale() {
             // In no order, so what another one holds is left for the next time.
             let removal = format!(

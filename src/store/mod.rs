@@ -22,6 +22,7 @@ mod feeds;
 mod fleet;
 mod history;
 mod hosts;
+mod http_sessions;
 mod items;
 mod knowledge;
 mod listening;
@@ -83,6 +84,7 @@ pub use fleet::{
 };
 pub use history::EarlierVerdict;
 pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLook};
+pub use http_sessions::{NewSession, SessionOrigin, SessionToken, StoredSession};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
 pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
 pub use listening::Listener;

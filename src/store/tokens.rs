@@ -1,4 +1,4 @@
-//! Tokens with names. Only their digests are kept.
+//! Tokens with names. Only their digests are stored. When one begins and ends is decided by the database's clock.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -35,8 +35,8 @@ pub struct NewToken<'a> {
     pub scope: &'a str,
     pub requests_per_minute: Option<u32>,
     pub created_by: &'a str,
-    pub created_at: DateTime<Utc>,
-    pub expires_at: Option<DateTime<Utc>>,
+    /// Days until it expires; `None`: never.
+    pub days: Option<u32>,
 }
 
 macro_rules! columns {
@@ -46,28 +46,28 @@ macro_rules! columns {
 }
 
 impl Store {
-    /// Keeps a token; `None` where a valid one has that name.
+    /// Stores a token; `None` if a valid one has that name.
     pub async fn add_token(&self, new: &NewToken<'_>) -> Result<Option<StoredToken>, StoreError> {
-        // One that expired holds its name no longer.
+        // An expired token frees its name.
         sqlx::query(
-            "UPDATE access_tokens SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL AND expires_at <= $2",
+            "UPDATE access_tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL AND expires_at <= now()",
         )
         .bind(new.name)
-        .bind(new.created_at)
         .execute(&self.pool)
         .await?;
+        let integer = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
         let row = sqlx::query(concat!(
             "INSERT INTO access_tokens (name, digest, scope, requests_per_minute, created_by, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ",
+             VALUES ($1, $2, $3, $4, $5, now(), now() + make_interval(days => $6))
+             ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ",
             columns!()
         ))
         .bind(new.name)
         .bind(new.digest.as_slice())
         .bind(new.scope)
-        .bind(new.requests_per_minute.map(|n| i32::try_from(n).unwrap_or(i32::MAX)))
+        .bind(new.requests_per_minute.map(integer))
         .bind(new.created_by)
-        .bind(new.created_at)
-        .bind(new.expires_at)
+        .bind(new.days.map(integer))
         .fetch_optional(&self.pool)
         .await?;
         row.as_ref().map(token).transpose()
@@ -85,51 +85,36 @@ impl Store {
         rows.iter().map(token).collect()
     }
 
-    /// The valid token of that digest, and notes that it was used.
-    pub async fn token_of(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
+    /// The valid token of that digest; records that it was used.
+    pub async fn token_of(&self, digest: [u8; 32]) -> Result<Option<StoredToken>, StoreError> {
         let row = sqlx::query(concat!(
             "SELECT ",
             columns!(),
             " FROM access_tokens
-             WHERE digest = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
+             WHERE digest = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())"
         ))
         .bind(digest.as_slice())
-        .bind(now)
         .fetch_optional(&self.pool)
         .await?;
         let Some(found) = row.as_ref().map(token).transpose()? else { return Ok(None) };
         // Once a minute is enough to see that a token is in use.
-        sqlx::query("UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND (used_at IS NULL OR used_at < $2 - interval '1 minute')")
-            .bind(found.id)
-            .bind(now)
-            .execute(&self.pool)
-            .await?;
+        sqlx::query(
+            "UPDATE access_tokens SET used_at = now()
+             WHERE id = $1 AND (used_at IS NULL OR used_at < now() - interval '1 minute')",
+        )
+        .bind(found.id)
+        .execute(&self.pool)
+        .await?;
         Ok(Some(found))
     }
 
-    /// The valid token of that id.
-    pub async fn token_by_id(&self, id: i64, now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
+    /// Ends a token, and with it the sessions that began with it; `None` if no valid one has that name.
+    pub async fn revoke_token(&self, name: &str) -> Result<Option<StoredToken>, StoreError> {
         let row = sqlx::query(concat!(
-            "SELECT ",
-            columns!(),
-            " FROM access_tokens
-             WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)"
-        ))
-        .bind(id)
-        .bind(now)
-        .fetch_optional(&self.pool)
-        .await?;
-        row.as_ref().map(token).transpose()
-    }
-
-    /// Ends a token; `None` where no valid one has that name.
-    pub async fn revoke_token(&self, name: &str, now: DateTime<Utc>) -> Result<Option<StoredToken>, StoreError> {
-        let row = sqlx::query(concat!(
-            "UPDATE access_tokens SET revoked_at = $2 WHERE name = $1 AND revoked_at IS NULL RETURNING ",
+            "UPDATE access_tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL RETURNING ",
             columns!()
         ))
         .bind(name)
-        .bind(now)
         .fetch_optional(&self.pool)
         .await?;
         row.as_ref().map(token).transpose()

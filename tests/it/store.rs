@@ -23,6 +23,7 @@ mod due;
 mod limits;
 mod memory;
 mod parked;
+mod sessions;
 mod silence;
 mod superseded;
 mod written;
@@ -48,6 +49,7 @@ async fn promises(store: &Store) {
     due::what_comes_up_while_an_item_is_judged_makes_it_due_again(store).await;
     due::a_result_written_late_is_due_at_once(store).await;
     due::what_is_judged_again_by_lists_of_before_is_due_again(store).await;
+    sessions::sessions_end_when_they_are_signed_out_or_their_token_is_revoked(store).await;
 }
 
 async fn a_verdict_needs_a_passage_of_its_stance(store: &Store) {

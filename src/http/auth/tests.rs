@@ -1,7 +1,6 @@
 use url::Url;
 
 use super::*;
-use crate::domain::SystemClock;
 use crate::http::authority::origin_of;
 
 fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Doorman {
@@ -12,7 +11,7 @@ fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]
         allowed_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
         ..HttpSettings::default()
     };
-    Doorman::new(&settings, Arc::new(SystemClock), None)
+    Doorman::new(&settings, None)
 }
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -24,7 +23,8 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 fn status(doorman: &Doorman, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
-    match doorman.admit(access, &Method::GET, &Uri::from_static("/api/items"), &headers(pairs), None) {
+    match doorman.admit(access, &Method::GET, &Uri::from_static("/api/items"), &headers(pairs), &Credentials::default())
+    {
         Ok(_visitor) => 200,
         Err(problem) => problem.into_response().status().as_u16(),
     }
@@ -139,7 +139,11 @@ fn the_table_of_hosts_on_a_loopback_bind() {
 fn an_absolute_request_line_names_the_host() {
     let doorman = doorman(None, true, &[], &[]);
     let uri = Uri::from_static("http://evil.example/api/items");
-    assert!(doorman.admit(Access::Admin, &Method::GET, &uri, &headers(&[("host", "127.0.0.1")]), None).is_err());
+    assert!(
+        doorman
+            .admit(Access::Admin, &Method::GET, &uri, &headers(&[("host", "127.0.0.1")]), &Credentials::default())
+            .is_err()
+    );
 }
 
 #[test]
@@ -193,7 +197,18 @@ fn asked(
     path: &'static str,
     pairs: &[(&'static str, &str)],
 ) -> u16 {
-    match doorman.admit(access, method, &Uri::from_static(path), &headers(pairs), None) {
+    asked_by(doorman, access, method, path, pairs, &Credentials::default())
+}
+
+fn asked_by(
+    doorman: &Doorman,
+    access: Access,
+    method: &Method,
+    path: &'static str,
+    pairs: &[(&'static str, &str)],
+    credentials: &Credentials,
+) -> u16 {
+    match doorman.admit(access, method, &Uri::from_static(path), &headers(pairs), credentials) {
         Ok(_) => 200,
         Err(problem) => problem.into_response().status().as_u16(),
     }
@@ -207,7 +222,7 @@ fn guarded(open_reading: bool) -> Doorman {
         loopback: false,
         ..HttpSettings::default()
     };
-    Doorman::new(&settings, Arc::new(SystemClock), None)
+    Doorman::new(&settings, None)
 }
 
 #[test]
@@ -233,31 +248,36 @@ fn the_table_of_scopes() {
     }
 }
 
-#[tokio::test]
-async fn a_cookie_lets_in_and_changes_nothing_without_the_pages_token() {
+#[test]
+fn session_opens_routes_and_changes_nothing_without_its_form_token() {
     let doorman = guarded(false);
-    assert_eq!(doorman.sign_in("wrong").await.unwrap(), None);
-    let cookie = format!("{COOKIE}={}", doorman.sign_in(" secret ").await.unwrap().unwrap());
-    let with = |more: &[(&'static str, &str)]| {
-        let mut pairs = vec![("cookie", cookie.as_str())];
-        pairs.extend_from_slice(more);
-        asked(&doorman, Access::Admin, &Method::POST, "/api/domains", &pairs)
+    let session = Session::for_test(Scope::Admin);
+    let csrf = session.csrf.to_string();
+    let admin = Credentials { named: None, session: Some(session) };
+    let post = |pairs: &[(&'static str, &str)]| {
+        asked_by(&doorman, Access::Admin, &Method::POST, "/api/domains", pairs, &admin)
     };
-    assert_eq!(asked(&doorman, Access::Admin, &Method::GET, "/api/dead", &[("cookie", &cookie)]), 200);
-    assert_eq!(with(&[]), 403, "a forged request has no token of the page");
-    let visitor = doorman
-        .admit(Access::Admin, &Method::GET, &Uri::from_static("/domains"), &headers(&[("cookie", &cookie)]), None)
-        .unwrap();
-    assert_eq!(with(&[("x-csrf-token", &visitor.csrf)]), 200);
-    assert!(doorman.is_own_form(&visitor, &visitor.csrf) && !doorman.is_own_form(&visitor, "guessed"));
-    let both = [("cookie", cookie.as_str()), ("authorization", "Bearer wrong")];
-    assert_eq!(
-        asked(&doorman, Access::Read, &Method::GET, "/api/items", &both),
-        401,
-        "a wrong token is said to be wrong"
-    );
-    let reader = format!("{COOKIE}={}", doorman.sign_in("reader").await.unwrap().unwrap());
-    assert_eq!(asked(&doorman, Access::Admin, &Method::GET, "/api/dead", &[("cookie", &reader)]), 403);
+    assert_eq!(asked_by(&doorman, Access::Admin, &Method::GET, "/api/dead", &[], &admin), 200);
+    assert_eq!(post(&[]), 403, "a forged request has no token of the page");
+    assert_eq!(post(&[("x-csrf-token", "guessed")]), 403);
+    assert_eq!(post(&[("x-csrf-token", &csrf)]), 200);
+    let wrong = [("authorization", "Bearer wrong")];
+    let both = asked_by(&doorman, Access::Read, &Method::GET, "/api/items", &wrong, &admin);
+    assert_eq!(both, 401, "the answer names the wrong token");
+    let reader = Credentials { named: None, session: Some(Session::for_test(Scope::Read)) };
+    assert_eq!(asked_by(&doorman, Access::Read, &Method::GET, "/api/items", &[], &reader), 200);
+    assert_eq!(asked_by(&doorman, Access::Admin, &Method::GET, "/api/dead", &[], &reader), 403);
+}
+
+#[tokio::test]
+async fn cookie_of_an_earlier_version_opens_nothing() {
+    let doorman = guarded(false);
+    let forged = format!("{COOKIE}=admin.own.1700000000.1700000000.0123456789abcdef.{}", "0".repeat(64));
+    let given = headers(&[("cookie", &forged)]);
+    assert!(secret_of(&given).is_none());
+    let credentials = doorman.credentials(Access::Admin, &Method::GET, &given).await.unwrap();
+    let refused = doorman.admit(Access::Admin, &Method::GET, &Uri::from_static("/api/tokens"), &given, &credentials);
+    assert_eq!(refused.unwrap_err().into_response().status(), 401);
 }
 
 #[test]

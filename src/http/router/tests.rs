@@ -9,14 +9,13 @@ use tower::ServiceExt as _;
 
 use super::super::routes::Verb;
 use super::*;
-use crate::domain::SystemClock;
 
 fn settings() -> HttpSettings {
     HttpSettings { max_body_bytes: 100, requests_per_minute: 0, ..HttpSettings::default() }
 }
 
 fn assembled(settings: &HttpSettings, handlers: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
-    assemble(settings, Doorman::new(settings, Arc::new(SystemClock), None), handlers)
+    assemble(settings, Doorman::new(settings, None), handlers)
 }
 
 /// Every route of the table with a handler that reads its body and says yes.

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::on;
-use chrono::{DateTime, TimeDelta, Utc};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,6 +15,7 @@ use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, maybe_whole};
 use crate::http::problem::Problem;
 use crate::http::scope::Scope;
+use crate::http::session::hex;
 use crate::http::who::Who;
 use crate::judging::plain::plain;
 use crate::store::{NewToken, Store, StoredToken};
@@ -101,13 +101,13 @@ pub struct MadeToken {
     pub stored: StoredToken,
 }
 
-/// Makes and keeps a token: by the API, a page, or the command line.
-pub async fn make(
-    store: &Store,
-    request: &TokenRequest,
-    by: &str,
-    now: DateTime<Utc>,
-) -> Result<MadeToken, TokenError> {
+/// A random token of 256 bits.
+pub fn random_token() -> String {
+    format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>()))
+}
+
+/// Makes and stores a token: by the API, a page, or the command line.
+pub async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<MadeToken, TokenError> {
     let name = plain(&request.name);
     let name = name.trim();
     if request.name.trim().is_empty() || name.is_empty() || name.chars().count() > MOST_NAME {
@@ -120,15 +120,14 @@ pub async fn make(
     {
         return Err(TokenError::Limits);
     }
-    let token = format!("{PREFIX}{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
+    let token = random_token();
     let new = NewToken {
         name,
         digest: Sha256::digest(token.as_bytes()).into(),
         scope: scope.as_str(),
         requests_per_minute: request.requests_per_minute,
         created_by: by,
-        created_at: now,
-        expires_at: request.days.map(|days| now + TimeDelta::days(i64::from(days))),
+        days: request.days,
     };
     let stored = store.add_token(&new).await.map_err(TokenError::Store)?;
     stored.map(|stored| MadeToken { token, stored }).ok_or(TokenError::Taken)
@@ -161,7 +160,7 @@ impl From<TokenError> for Problem {
 
 /// Ends a token.
 pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken, Problem> {
-    let ended = app.services.store.revoke_token(name, app.services.clock.now()).await?;
+    let ended = app.services.store.revoke_token(name).await?;
     let ended = ended.ok_or_else(|| Problem::not_found("no valid token has that name; GET /api/tokens lists them"))?;
     who.did(app, "token.revoke", name, None).await;
     Ok(ended)
@@ -169,7 +168,7 @@ pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken,
 
 /// Makes a token for a person, and writes it down.
 pub(crate) async fn give(app: &App, who: &Who, request: &TokenRequest) -> Result<MadeToken, Problem> {
-    let made = make(&app.services.store, request, &who.0, app.services.clock.now()).await?;
+    let made = make(&app.services.store, request, &who.0).await?;
     let detail = json!({"scope": made.stored.scope, "expires_at": made.stored.expires_at});
     who.did(app, "token.add", &made.stored.name, Some(detail)).await;
     Ok(made)

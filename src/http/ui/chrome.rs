@@ -116,7 +116,7 @@ impl Page {
         Self {
             reader: reader_of(chosen, header(header::ACCEPT_LANGUAGE)),
             path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
-            csrf: visitor.csrf.clone(),
+            csrf: visitor.csrf().to_owned(),
             has_sessions: parts.extensions.get::<Arc<Doorman>>().is_some_and(|doorman| doorman.has_sessions()),
             visitor,
         }
@@ -149,7 +149,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for OwnForm<T> {
         let bytes = axum::body::to_bytes(body, MOST_BYTES).await.map_err(|_too_large| Problem::too_large())?;
         let visitor = parts.extensions.get::<Visitor>().cloned().unwrap_or_default();
         let Csrf { csrf } = read(&bytes)?;
-        if parts.extensions.get::<Arc<Doorman>>().is_some_and(|doorman| !doorman.is_own_form(&visitor, &csrf)) {
+        if !visitor.is_own_form(&csrf) {
             return Err(Problem::forbidden("this form is of another session; reload the page and send it again"));
         }
         read(&bytes).map(Self)

@@ -88,7 +88,7 @@ pub(super) const ROUTES: &[PageRoute] = &[
     page("/sign-out", Access::Public, || post(pages::sign_in::out)),
     page("/language", Access::Public, || get(pages::sign_in::language)),
     page("/docs", Access::Public, || get(pages::docs::show)),
-    page("/assets/{version}/{name}", Access::Public, || get(assets::asset)),
+    page("/assets/{version}/{name}", Access::Health, || get(assets::asset)),
 ];
 
 /// A page as an answer.

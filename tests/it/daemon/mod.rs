@@ -25,6 +25,8 @@ mod plans;
 mod pooler;
 mod prometheus;
 mod providers;
+#[cfg(feature = "embedded")]
+mod reach;
 mod refused;
 mod reload;
 mod remembered;

@@ -11,10 +11,10 @@ use crate::support::stories::{self, DISPUTED, ONCE, TOLD, UNTOLD, item};
 /// A page must be small enough for a phone on a bad line.
 const MOST_BYTES: usize = 100 * 1024;
 
-const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
+pub(super) const FORM: &str = "Content-Type: application/x-www-form-urlencoded";
 
 /// A page, which is whole, small, under the policy, and holds no script of others.
-async fn page(daemon: &Daemon, path: &str, headers: &[&str]) -> Answer {
+pub(super) async fn page(daemon: &Daemon, path: &str, headers: &[&str]) -> Answer {
     let answer = daemon.send("GET", path, headers, "").await;
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     assert!(answer.head.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{path}");
@@ -25,7 +25,7 @@ async fn page(daemon: &Daemon, path: &str, headers: &[&str]) -> Answer {
 }
 
 /// The page's own token against forged forms.
-fn csrf(page: &Answer) -> String {
+pub(super) fn csrf(page: &Answer) -> String {
     let after = page.body.split("name=\"csrf\" value=\"").nth(1).unwrap();
     after.split('"').next().unwrap().to_owned()
 }
@@ -37,7 +37,7 @@ fn cookie_of(answer: &Answer) -> String {
 }
 
 /// Signs in: the cookie.
-async fn sign_in(daemon: &Daemon, token: &str) -> Option<String> {
+pub(super) async fn sign_in(daemon: &Daemon, token: &str) -> Option<String> {
     let answer = daemon.send("POST", "/sign-in", &[FORM], &format!("token={token}&back=%2Fitems")).await;
     match answer.status {
         303 => Some(cookie_of(&answer)),

@@ -12,7 +12,7 @@ use super::super::chrome::{LANGUAGE, OwnForm, Page};
 use super::super::shown;
 use super::super::words::{code, reader_of};
 use super::providers::Nothing;
-use crate::http::auth::Doorman;
+use crate::http::auth::{Doorman, Visitor};
 use crate::http::extract::ApiQuery;
 use crate::http::problem::{AsShown, Problem};
 use crate::http::session;
@@ -58,10 +58,13 @@ pub(crate) async fn show(page: Page, ApiQuery(Back { back }): ApiQuery<Back>) ->
 pub(crate) async fn send(
     page: Page,
     Extension(doorman): Extension<Arc<Doorman>>,
+    Extension(visitor): Extension<Visitor>,
     OwnForm(form): OwnForm<TokenForm>,
 ) -> Result<Response, Problem> {
-    if let Some(value) = doorman.sign_in(&form.token).await? {
-        return with_cookie(Redirect::to(own_path(&form.back)), &session::set(&value));
+    if let Some(secret) = doorman.sign_in(&form.token).await? {
+        // The session that the new one takes the place of.
+        doorman.sign_out(&visitor).await?;
+        return with_cookie(Redirect::to(own_path(&form.back)), &session::set(&secret));
     }
     let problem = Some(page.t("signin.wrong"));
     let mut response = shown(&SignIn { page, problem, back: form.back })?;
@@ -70,7 +73,12 @@ pub(crate) async fn send(
     Ok(response)
 }
 
-pub(crate) async fn out(OwnForm(Nothing {}): OwnForm<Nothing>) -> Result<Response, Problem> {
+pub(crate) async fn out(
+    Extension(doorman): Extension<Arc<Doorman>>,
+    Extension(visitor): Extension<Visitor>,
+    OwnForm(Nothing {}): OwnForm<Nothing>,
+) -> Result<Response, Problem> {
+    doorman.sign_out(&visitor).await?;
     with_cookie(Redirect::to("/sign-in"), &session::forget())
 }
 

@@ -1,0 +1,160 @@
+//! Sessions of people at the web pages. Every time is the database's, so that processes with different clocks agree.
+
+use sqlx::Row as _;
+
+use super::{Store, StoreError};
+
+/// From signing in to the end; rotation does not lengthen it. A literal of SQL.
+const LIFETIME: &str = "interval '12 hours'";
+/// Age after which a used session gets a new secret.
+const ROTATION_INTERVAL: &str = "interval '1 hour'";
+/// How long the earlier secret is accepted after a rotation: for requests that were already under way.
+const ROTATION_GRACE: &str = "interval '1 minute'";
+
+/// What a session began with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionOrigin {
+    /// The id of a stored token.
+    Token(i64),
+    /// One of the server's own tokens: its MAC, keyed with the session's secret.
+    ServerToken([u8; 32]),
+}
+
+/// A session to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct NewSession<'a> {
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    pub csrf_token: &'a str,
+    pub scope: &'a str,
+    pub origin: SessionOrigin,
+}
+
+/// A session that is valid now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSession {
+    pub csrf_token: String,
+    pub scope: String,
+    /// The token that the session began with; `None`: one of the server's own.
+    pub token: Option<SessionToken>,
+    /// Present where `token` is `None`.
+    pub server_token_mac: Option<Vec<u8>>,
+    pub is_due_for_rotation: bool,
+}
+
+/// The stored token of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionToken {
+    pub id: i64,
+    pub name: String,
+    pub requests_per_minute: Option<u32>,
+}
+
+impl Store {
+    pub async fn begin_session(&self, new: &NewSession<'_>) -> Result<(), StoreError> {
+        let (token_id, mac) = match new.origin {
+            SessionOrigin::Token(id) => (Some(id), None),
+            SessionOrigin::ServerToken(mac) => (None, Some(mac)),
+        };
+        let insert = format!(
+            "INSERT INTO http_sessions (digest, csrf_token, scope, token_id, server_token_mac, expires_at)
+             VALUES ($1, $2, $3, $4, $5, now() + {LIFETIME})"
+        );
+        sqlx::query(sqlx::AssertSqlSafe(insert))
+            .bind(new.digest.as_slice())
+            .bind(new.csrf_token)
+            .bind(new.scope)
+            .bind(token_id)
+            .bind(mac.as_ref().map(<[u8; 32]>::as_slice))
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// The session of that digest; `None` if there is none, it has expired, or its token is revoked or has expired.
+    pub async fn session(&self, digest: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        let select = format!(
+            "SELECT s.csrf_token, s.scope, s.server_token_mac, t.id, t.name, t.requests_per_minute,
+                 NOT s.is_replaced AND s.rotated_at <= now() - {ROTATION_INTERVAL} AS is_due_for_rotation
+             FROM http_sessions AS s LEFT JOIN access_tokens AS t ON t.id = s.token_id
+             WHERE s.digest = $1 AND s.expires_at > now()
+                 AND (s.token_id IS NULL
+                     OR t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))"
+        );
+        let row = sqlx::query(sqlx::AssertSqlSafe(select)).bind(digest.as_slice()).fetch_optional(&self.pool).await?;
+        row.as_ref().map(stored).transpose()
+    }
+
+    /// Gives a session another secret; false if another request did so first, or the session is gone.
+    pub async fn rotate_session(
+        &self,
+        earlier: [u8; 32],
+        digest: [u8; 32],
+        server_token_mac: Option<[u8; 32]>,
+    ) -> Result<bool, StoreError> {
+        let rotate = format!(
+            "WITH earlier AS (
+                 UPDATE http_sessions SET is_replaced = true, expires_at = least(expires_at, now() + {ROTATION_GRACE})
+                 WHERE digest = $1 AND NOT is_replaced AND rotated_at <= now() - {ROTATION_INTERVAL}
+                     AND expires_at > now()
+                 RETURNING csrf_token, scope, token_id, created_at)
+             INSERT INTO http_sessions (digest, csrf_token, scope, token_id, server_token_mac, created_at, expires_at)
+             SELECT $2, csrf_token, scope, token_id, $3, created_at, created_at + {LIFETIME} FROM earlier"
+        );
+        let rotated = sqlx::query(sqlx::AssertSqlSafe(rotate))
+            .bind(earlier.as_slice())
+            .bind(digest.as_slice())
+            .bind(server_token_mac.as_ref().map(<[u8; 32]>::as_slice))
+            .execute(&self.pool)
+            .await?;
+        Ok(rotated.rows_affected() > 0)
+    }
+
+    /// Ends a session under its present and its earlier secrets.
+    pub async fn end_session(&self, digest: [u8; 32]) -> Result<(), StoreError> {
+        self.in_time(async {
+            let mut transaction = self.transaction().await?;
+            // Locked first: a rotation that is under way ends before the rows are looked for, and a later one finds none.
+            let csrf_token: Option<String> =
+                sqlx::query_scalar("SELECT csrf_token FROM http_sessions WHERE digest = $1 FOR UPDATE")
+                    .bind(digest.as_slice())
+                    .fetch_optional(&mut *transaction)
+                    .await?;
+            sqlx::query("DELETE FROM http_sessions WHERE csrf_token = $1")
+                .bind(csrf_token)
+                .execute(&mut *transaction)
+                .await?;
+            Ok(transaction.commit().await?)
+        })
+        .await
+    }
+
+    /// Removes sessions that have expired, and those whose token is revoked. Returns how many rows.
+    pub async fn remove_expired_sessions(&self) -> Result<u64, StoreError> {
+        let removed = sqlx::query(
+            "DELETE FROM http_sessions AS s WHERE s.expires_at <= now() OR EXISTS (
+                 SELECT FROM access_tokens AS t
+                 WHERE t.id = s.token_id AND (t.revoked_at IS NOT NULL OR t.expires_at <= now()))",
+        )
+        .execute(&self.pool)
+        .await?;
+        Ok(removed.rows_affected())
+    }
+}
+
+fn stored(row: &sqlx::postgres::PgRow) -> Result<StoredSession, StoreError> {
+    let rate: Option<i32> = row.try_get("requests_per_minute")?;
+    let (id, name): (Option<i64>, Option<String>) = (row.try_get("id")?, row.try_get("name")?);
+    let token = id.zip(name).map(|(id, name)| SessionToken {
+        id,
+        name,
+        requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
+    });
+    Ok(StoredSession {
+        csrf_token: row.try_get("csrf_token")?,
+        scope: row.try_get("scope")?,
+        token,
+        server_token_mac: row.try_get("server_token_mac")?,
+        is_due_for_rotation: row.try_get("is_due_for_rotation")?,
+    })
+}
