@@ -146,7 +146,7 @@ pub enum Command {
     },
     /// Give out, list and revoke tokens for people and programs that shall not have the server's own.
     #[command(
-        after_help = "Examples:\n  corroborate tokens add \"night desk\" --scope check --rate 60\n  corroborate tokens list\n  corroborate tokens revoke \"night desk\"\n\nThey count where ADMIN_TOKEN is set. A token is shown once; only its digest is kept."
+        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens add \"night desk\" --scope check --rate 60\n  corroborate tokens list\n  corroborate tokens revoke \"night desk\"\n\nThey count where ADMIN_TOKEN is set. A token is shown once; only its digest is kept."
     )]
     Tokens {
         #[command(subcommand)]

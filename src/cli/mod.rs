@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory as _;
 
+use arguments::TokensAction;
 pub use arguments::{Cli, Command};
 use failure::Failure;
 use output::Output;
@@ -98,6 +99,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Schema { what } => return schema::run(*what, output),
         Command::Completions { shell } => return completions(*shell),
         Command::Licenses { full } => return licenses::run(*full, output),
+        Command::Tokens { action: TokensAction::Generate } => return tokens::generate(output),
         _ => {}
     }
     let loaded = load(&cli);

@@ -13,7 +13,7 @@ use super::reach::{self, Reach, segment};
 use crate::config::Config;
 use crate::domain::SystemClock;
 use crate::domain::clock::Clock as _;
-use crate::http::{TokenError, TokenRequest, make_token};
+use crate::http::{TokenError, TokenRequest, make_token, random_token};
 use crate::judging::plain::plain;
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
@@ -36,6 +36,15 @@ pub(super) async fn run(config: Arc<Config>, action: TokensAction, output: Outpu
     }
 }
 
+/// Prints a fresh token for the server itself; needs neither a configuration nor a store.
+pub(super) fn generate(output: Output) -> Result<(), Failure> {
+    let token = random_token();
+    if output.json {
+        return output.value(&json!({ "token": token }));
+    }
+    output.text(&format!("{token}\n"))
+}
+
 fn request(name: String, scope: String, rate: Option<u32>, days: Option<u32>) -> TokenRequest {
     TokenRequest { name, scope, requests_per_minute: rate, days }
 }
@@ -43,6 +52,7 @@ fn request(name: String, scope: String, rate: Option<u32>, days: Option<u32>) ->
 async fn here(store: &Store, action: TokensAction, output: Output) -> Result<(), Failure> {
     let now = SystemClock.now();
     match action {
+        TokensAction::Generate => generate(output),
         TokensAction::List => list(&json!({ "items": store.tokens().await? }), output),
         TokensAction::Add { name, scope, rate, days } => {
             let made = make_token(store, &request(name, scope, rate, days), WHO).await.map_err(failure)?;
@@ -76,6 +86,7 @@ fn unknown(name: &str) -> Failure {
 
 async fn through(daemon: &LocalDaemon, action: TokensAction, output: Output) -> Result<(), Failure> {
     match action {
+        TokensAction::Generate => generate(output),
         TokensAction::List => list(&daemon.call(Method::GET, "/api/tokens", None).await?, output),
         TokensAction::Add { name, scope, rate, days } => {
             let body = json!({ "name": name, "scope": scope, "requests_per_minute": rate, "days": days });

@@ -2,17 +2,18 @@
 
 use std::net::IpAddr;
 
+use secrecy::ExposeSecret as _;
+
 use super::gathered::{Gathered, Source};
 use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
 use super::names::by_path;
 use super::problem::Problem;
+use super::token;
 
 /// Queries of a claim in its own words, asked whatever further languages there are.
 pub const LEAST_OWN_QUERIES: usize = 2;
 /// The choice of a model that leaves it to the program.
 const AUTO: &str = "auto";
-/// Shortest token that is not warned of on an open address, characters.
-const SHORT_TOKEN: usize = 16;
 
 /// Adds contradictions to what is gathered and returns the warnings.
 pub(super) fn check(config: &Config, gathered: &mut Gathered) -> Vec<String> {
@@ -101,6 +102,14 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
             "set LLM_BASE_URL and LLM_MODEL, or switch it off",
         );
     }
+    found.extend(guessable_tokens(config).filter(|_| !config.http.bind.ip().is_loopback()).map(|(key, why)| {
+        Contradiction {
+            keys: vec![key, "http.bind"],
+            value: None,
+            what: format!("{why}, so it can be guessed, and HTTP_BIND {} is open to the network", config.http.bind),
+            mend: "make one with `corroborate tokens generate`".to_owned(),
+        }
+    }));
     found.extend(language_contradictions(config));
     found.extend(tenant_contradictions(config));
     found.extend(model_contradictions(config));
@@ -290,26 +299,30 @@ fn open_door(config: &Config) -> Option<String> {
     if http.bind.ip().is_loopback() {
         return None;
     }
-    let token = http.admin_token.as_ref().map(|token| secrecy::ExposeSecret::expose_secret(token).len());
-    match token {
-        None => {
-            let closed =
-                if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };
-            Some(format!(
-                "HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: {closed} is closed",
-                http.bind
-            ))
-        }
-        Some(length) if length < SHORT_TOKEN => Some(format!(
-            "ADMIN_TOKEN is shorter than {SHORT_TOKEN} characters and HTTP_BIND {} is open to the network",
-            http.bind
-        )),
-        Some(_) => None,
+    if http.admin_token.is_some() {
+        return None;
     }
+    let closed = if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };
+    Some(format!("HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: {closed} is closed", http.bind))
+}
+
+/// The server's own tokens that can be guessed: key, and why.
+fn guessable_tokens(config: &Config) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let http = &config.http;
+    let tokens = [("http.admin_token", &http.admin_token), ("http.read_token", &http.read_token)];
+    tokens.into_iter().filter_map(|(key, token)| Some((key, token::guessable(token.as_ref()?.expose_secret())?)))
 }
 
 fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
     let mut found: Vec<String> = open_door(config).into_iter().collect();
+    if config.http.bind.ip().is_loopback() {
+        found.extend(guessable_tokens(config).map(|(key, why)| {
+            format!(
+                "{} {why}, so it can be guessed; make one with `corroborate tokens generate`",
+                written_as(key, gathered)
+            )
+        }));
+    }
     let mut warn = |is_doubtful: bool, text: String| {
         if is_doubtful {
             found.push(text);

@@ -32,6 +32,7 @@ mod tables;
 mod tenants;
 #[cfg(test)]
 mod tests;
+mod token;
 mod traces;
 mod value;
 mod webhooks;

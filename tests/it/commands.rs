@@ -220,6 +220,30 @@ async fn the_configuration_is_checked_and_shown_without_its_secrets() {
 }
 
 #[tokio::test]
+async fn tokens_generate_prints_a_token_that_an_open_address_takes() {
+    let wrong = [("WORKER_NONSENSE", "1"), ("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none")];
+    let (one, other) = (alone(&wrong, &["tokens", "generate"]).await, alone(&wrong, &["tokens", "generate"]).await);
+    let token = one.ok().strip_suffix('\n').unwrap();
+    assert!(token.len() >= 64 && !token.contains(char::is_whitespace), "256 bits: {token}");
+    assert_ne!(token, other.ok().trim());
+    let shown = alone(&wrong, &["tokens", "generate", "--json"]).await.json();
+    assert_eq!(shown["token"].as_str().unwrap().len(), token.len());
+    let help = alone(&[], &["tokens", "generate", "--help"]).await;
+    assert!(help.ok().contains("ADMIN_TOKEN_FILE") && help.stdout.contains("http.read_token"), "{}", help.stdout);
+
+    let open =
+        |token: &str| [("HTTP_BIND".to_owned(), "0.0.0.0:0".to_owned()), ("ADMIN_TOKEN".to_owned(), token.to_owned())];
+    finish(&open(token), &["config", "check"], "").await.ok();
+    let configuration = alone(&[("WORKER_CONCURRENCY", "many")], &["config", "check"]).await.code;
+    for arguments in [&["config", "check"][..], &["serve"]] {
+        let refused = finish(&open("corroborate2026admin"), arguments, "").await;
+        assert_eq!(refused.code, configuration, "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains("corroborate tokens generate"), "{}", refused.stderr);
+        assert!(!refused.stderr.contains("2026"), "{}", refused.stderr);
+    }
+}
+
+#[tokio::test]
 async fn schemas_and_completions_need_no_configuration() {
     for what in ["item", "result", "config"] {
         let schema = alone(&[("WORKER_NONSENSE", "1")], &["schema", what]).await.json();

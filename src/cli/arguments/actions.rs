@@ -68,6 +68,11 @@ pub enum ProvidersAction {
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokensAction {
+    /// Print a random token of 256 bits for the server itself; nothing is stored.
+    #[command(
+        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens generate > /run/secrets/admin_token      then ADMIN_TOKEN_FILE=/run/secrets/admin_token\n\nFor ADMIN_TOKEN, and another one for http.read_token (CORROBORATE_HTTP_READ_TOKEN). Each may also be given as a file,\nby ADMIN_TOKEN_FILE and CORROBORATE_HTTP_READ_TOKEN_FILE. `tokens add` makes tokens for single people and programs."
+    )]
+    Generate,
     /// Those that were given out, the valid ones first.
     List,
     /// Make a token; it is printed once.

@@ -28,6 +28,27 @@ fn a_secret_may_come_from_a_file_and_only_from_one_place() {
 }
 
 #[test]
+fn guessable_token_stops_the_start_on_an_open_address_and_is_warned_of_on_loopback() {
+    const RANDOM: &str = "cor_0f3a9b71c2d84e5566f7a08b19c2d3e4";
+    for name in ["ADMIN_TOKEN", "CORROBORATE_HTTP_READ_TOKEN"] {
+        for guessable in ["corroborate2026admin", "change-me-change-me-change-me-change-me"] {
+            for bind in ["0.0.0.0:8080", "[::]:8080", "10.0.0.7:80"] {
+                let text = error(&[("HTTP_BIND", bind), (name, guessable)]);
+                assert!(text.starts_with(&format!("{name}: ")) && text.contains("tokens generate"), "{text}");
+                assert!(text.lines().count() == 1 && !text.contains(guessable), "{text}");
+                load_env(&[("HTTP_BIND", bind), (name, RANDOM)]).unwrap();
+            }
+            let warnings = load_env(&[("HTTP_BIND", "127.0.0.1:1"), (name, guessable)]).unwrap().warnings;
+            assert!(
+                warnings.iter().any(|one| one.starts_with(name) && one.contains("tokens generate")),
+                "{warnings:?}"
+            );
+        }
+        assert_eq!(load_env(&[(name, RANDOM)]).unwrap().warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_broken_file_tells_its_place_and_not_its_text() {
     let text = load_file("[http]\nbind = \"127.0.0.1:1\"\napi_key = sk-5ecret5ecret\n", &[]).unwrap_err().to_string();
     assert!(text.contains("line 3") && !text.contains("5ecret"), "{text}");
