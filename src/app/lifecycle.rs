@@ -105,8 +105,9 @@ impl App {
         let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
         background.spawn("the HTTP server", &later, {
             let (stop, served) = (later.clone(), served.clone().drop_guard());
+            let per_client = self.config.http.connections_per_client;
             async move {
-                let done = http::serve(listener, router, stop).await.map_err(|error| error.to_string());
+                let done = http::serve(listener, router, per_client, stop).await.map_err(|error| error.to_string());
                 drop(served);
                 done
             }

@@ -132,9 +132,10 @@ pub struct HttpConfig {
     pub cors_origins: Vec<Url>,
     /// Names without port.
     pub allowed_hosts: Vec<String>,
-    /// Bytes.
+    /// Bytes; of items and imports.
     pub max_body: usize,
     pub requests_per_minute: NonZeroU32,
+    pub connections_per_client: usize,
     #[serde(with = "humantime_serde")]
     pub request_timeout: Duration,
 }

@@ -142,6 +142,7 @@ fn http_and_work_keys() -> Vec<Key> {
         Key::own("http.allowed_hosts", Kind::Texts, "further names in the Host header"),
         Key::own("http.max_body", Kind::Bytes { min: KIB, max: 1024 * MIB }, "largest request body"),
         Key::own("http.requests_per_minute", RPM, "requests a minute from one client"),
+        Key::own("http.connections_per_client", count(1, 512), "connections at a time of one client"),
         Key::own("http.request_timeout", CALL, "longest time of one request"),
         Key::named("worker.concurrency", "WORKER_CONCURRENCY", count(1, 1024), "items in work at the same time"),
         Key::own(

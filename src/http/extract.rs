@@ -1,9 +1,6 @@
 //! Reading requests: bodies, queries and paths, with errors that say what is wrong and what would be right.
 
-use std::time::Duration;
-
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,9 +8,6 @@ use serde::Deserialize as _;
 use serde::de::{DeserializeOwned, Error as _};
 
 use super::problem::Problem;
-
-/// A body that trickles in for longer is given up; the largest one at 100 kB/s takes as long.
-const BODY_TIME: Duration = Duration::from_secs(80);
 
 /// What a body says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,23 +51,15 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
                 "send the header Content-Type: application/json (or application/x-ndjson for one item a line)",
             )
         })?;
-        let read = tokio::time::timeout(BODY_TIME, Bytes::from_request(request, state)).await;
-        let bytes = read
-            .map_err(|_elapsed| {
-                Problem::new(StatusCode::REQUEST_TIMEOUT, "slow-body", "the body took too long to arrive")
-            })?
-            .map_err(|rejection: BytesRejection| {
-                if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                    Problem::too_large()
-                } else {
-                    Problem::bad_request("the body could not be read to its end")
-                }
-            })?;
+        // In memory already: a layer of the route read it, within the route's limits.
+        let bytes = Bytes::from_request(request, state).await;
+        let bytes = bytes.map_err(|_cut_off| Problem::bad_request("the body could not be read to its end"))?;
         Ok(Self { kind, bytes })
     }
 }
 
-/// A JSON body of a known shape: 400 when it is no JSON, 422 when it is another shape.
+/// A JSON body of a known shape: 400 if it is no JSON, 422 if it has another shape. It is read into that shape at once; a tree
+/// of values would take a hundred times the body's size.
 #[derive(Debug)]
 pub(crate) struct ApiJson<T>(pub(crate) T);
 
@@ -85,10 +71,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ApiJson<T> {
         if body.bytes.trim_ascii().is_empty() {
             return Err(Problem::bad_request("the body is empty; send a JSON object, /openapi.json shows it"));
         }
-        let value: serde_json::Value = serde_json::from_slice(&body.bytes)
-            .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
-        let shaped = serde_json::from_value(value).map_err(|error| {
-            Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json"))
+        let shaped = serde_json::from_slice(&body.bytes).map_err(|error| {
+            if error.is_data() {
+                Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json"))
+            } else {
+                Problem::bad_request(format!("the body is not JSON: {error}"))
+            }
         })?;
         Ok(Self(shaped))
     }
@@ -175,7 +163,6 @@ pub(crate) fn query_text(name: &str, given: Option<String>, most_chars: usize) -
 mod tests {
     use axum::Router;
     use axum::body::Body;
-    use axum::extract::DefaultBodyLimit;
     use axum::routing::{get, post};
     use serde::Deserialize;
     use tower::ServiceExt as _;
@@ -190,7 +177,7 @@ mod tests {
 
     async fn post_status(content_type: Option<&str>, body: impl Into<Body>) -> u16 {
         let handler = post(|ApiJson(_): ApiJson<Shape>| async {});
-        let router: Router = Router::new().route("/", handler).layer(DefaultBodyLimit::max(64));
+        let router: Router = Router::new().route("/", handler);
         let mut request = Request::builder().method("POST").uri("/");
         if let Some(kind) = content_type {
             request = request.header(header::CONTENT_TYPE, kind);
@@ -212,7 +199,9 @@ mod tests {
         assert_eq!(post_status(Some("application/json"), vec![b'"', 0xff, b'"']).await, 400);
         assert_eq!(post_status(Some("application/json"), "[1]").await, 422);
         assert_eq!(post_status(Some("application/json"), r#"{"name":7}"#).await, 422);
-        assert_eq!(post_status(Some("application/json"), "x".repeat(65)).await, 413);
+        assert_eq!(post_status(Some("application/json"), r#"{"name":"a"} x"#).await, 400);
+        assert_eq!(post_status(Some("application/json"), r#"{"name":"a","name":"b"}"#).await, 422);
+        assert_eq!(post_status(Some("application/json"), r#"{"other":{"deep":[1,{}]},"name":"a"}"#).await, 200);
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! How often one client may ask, and how long it may take.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +17,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
 
-use super::listener::Peer;
+use super::peer::{Peer, client};
 use super::problem::Problem;
 
 /// A page that opens asks several things at once and a large file is sent in many parts, so a quarter of a minute's share
@@ -28,8 +28,20 @@ const SMALLEST_BURST: u32 = 10;
 /// the number of clients of the last minute.
 const FORGET_EVERY: u32 = 1024;
 
-/// Paths that begin so are counted: what asks the store or costs money, and guesses at tokens. Probes are not.
-const COUNTED: [&str; 3] = ["/api/", "/check", "/sign-in"];
+/// Probes: never counted, and answered on reserved connections.
+const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
+
+/// Static files of the pages, which ask nothing of the store: not counted either. Everything else is.
+const STATIC_FILES: &str = "/assets/";
+
+/// Whether a path is one that monitoring asks for.
+pub(super) fn is_probe(path: &str) -> bool {
+    PROBES.contains(&path)
+}
+
+fn is_counted(path: &str) -> bool {
+    !is_probe(path) && !path.starts_with(STATIC_FILES)
+}
 
 /// The runtime's clock, counted from the start of the server.
 #[derive(Debug, Clone, Copy)]
@@ -78,18 +90,6 @@ impl<C: Clock<Instant = Nanos> + Clone> PeerLimit<C> {
     }
 }
 
-/// One client: an IPv4 address, or the /64 network that a household gets of IPv6.
-fn client(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & (u128::MAX << 64);
-            // The loopback address is alone in its network.
-            IpAddr::V6(if address.is_loopback() { address } else { Ipv6Addr::from_bits(network) })
-        }
-        v4 @ IpAddr::V4(_) => v4,
-    }
-}
-
 /// Who sent a request; the unspecified address where no connection stands behind it.
 pub(crate) fn peer(request: &Request) -> IpAddr {
     request
@@ -100,7 +100,7 @@ pub(crate) fn peer(request: &Request) -> IpAddr {
 
 /// The layer that refuses a client in a hurry.
 pub(crate) async fn rate(State(limit): State<Arc<PeerLimit>>, request: Request, next: Next) -> Response {
-    if COUNTED.iter().any(|counted| request.uri().path().starts_with(counted))
+    if is_counted(request.uri().path())
         && let Err(wait) = limit.take(peer(&request))
     {
         return Problem::new(
@@ -166,11 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn a_household_is_one_client() {
-        assert_eq!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:2:ffff::9")));
-        assert_ne!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:3::1")));
-        assert_eq!(client(address("::ffff:192.0.2.1")), address("192.0.2.1"));
-        assert_eq!(client(address("::1")), address("::1"));
+    fn only_probes_and_static_files_are_not_counted() {
+        for free in ["/healthz", "/readyz", "/metrics", "/assets/0123/style.css"] {
+            assert!(!is_counted(free), "{free}");
+        }
+        for counted in ["/", "/items", "/items/export", "/evidence/a", "/metrics/x", "/healthzz", "/openapi.json", "/x"]
+        {
+            assert!(is_counted(counted), "{counted}");
+        }
     }
 
     #[test]

@@ -12,20 +12,22 @@
 
 mod auth;
 mod authority;
+mod bodies;
 mod checking;
 mod events;
 mod examples;
 mod extract;
 mod keyring;
 mod limit;
-mod listener;
 mod measure;
 mod openapi;
+mod peer;
 mod problem;
 mod recent;
 mod router;
 mod routes;
 mod scope;
+mod server;
 mod session;
 mod ui;
 mod who;
@@ -55,9 +57,7 @@ pub use openapi::document as openapi_document;
 pub use router::router;
 pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token, random_token};
 pub use routes::verify::{VerifyAnswer, answer as verify_answer};
-
-/// How long answers that are being written may take after the stop.
-const LAST_ANSWERS: Duration = Duration::from_secs(20);
+pub use server::serve;
 
 /// Checks that run at the same time. Each keeps several pages in memory and asks providers that allow a few calls a
 /// minute; a person who has to wait is better served than ten who time out together.
@@ -83,11 +83,15 @@ impl fmt::Debug for HttpState {
     }
 }
 
+/// Exports of items that run at the same time. Each reads the whole store, one query an item, on connections that all pages share.
+const EXPORTS_AT_ONCE: usize = 1;
+
 /// What handlers see: the parts `app` gave, and what belongs to this router alone.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     state: HttpState,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) exports: Arc<Semaphore>,
     pub(crate) looks: Arc<Looks>,
     /// The last day's figures.
     pub(crate) overview: Arc<Recent<Overview>>,
@@ -102,6 +106,7 @@ impl App {
         Self {
             state,
             checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
+            exports: Arc::new(Semaphore::new(EXPORTS_AT_ONCE)),
             looks: Arc::default(),
             overview: Arc::new(Recent::new(overview::FRESH)),
             unreadable: Arc::new(Recent::new(domains::UNREADABLE_FRESH)),
@@ -134,9 +139,9 @@ pub struct HttpSettings {
     pub allowed_origins: Vec<String>,
     /// Names besides the loopback ones that `Host` may hold on a loopback bind, without port.
     pub allowed_hosts: Vec<String>,
-    /// Largest body, bytes.
+    /// Largest body of items and imports, bytes; other bodies are small.
     pub max_body_bytes: usize,
-    /// Per client address, for `/api/`; 0: no limit.
+    /// Per client address; 0: no limit.
     pub requests_per_minute: u32,
     /// The store is inside this process.
     pub embedded: bool,
@@ -165,29 +170,6 @@ impl Default for HttpSettings {
             request_timeout: Duration::from_secs(90),
             monthly_cap_usd: None,
             worker: true,
-        }
-    }
-}
-
-/// Serves until `shutdown`, then finishes the requests that have begun, for a while at most.
-pub async fn serve(
-    listener: tokio::net::TcpListener,
-    router: axum::Router,
-    shutdown: CancellationToken,
-) -> std::io::Result<()> {
-    let service = router.into_make_service_with_connect_info::<listener::Peer>();
-    let server = axum::serve(listener::BoundedListener::new(listener), service)
-        .with_graceful_shutdown(shutdown.clone().cancelled_owned());
-    let too_long = async {
-        shutdown.cancelled().await;
-        tokio::time::sleep(LAST_ANSWERS).await;
-    };
-    // Whichever ends first ends both: the requests that are cut off have committed nothing.
-    tokio::select! {
-        served = server.into_future() => served,
-        () = too_long => {
-            tracing::warn!("requests were still being answered when the server stopped");
-            Ok(())
         }
     }
 }

@@ -143,7 +143,7 @@ impl Problem {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
-            "the body is larger than this server takes; send fewer items at a time, or raise http.max_body",
+            "the body is larger than this path takes; send less at a time",
         )
     }
 }

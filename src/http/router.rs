@@ -9,9 +9,9 @@ use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::limit::RequestBodyLimitLayer;
 
 use super::auth::{self, Access, Doorman};
+use super::bodies::{self, BodyLimits};
 use super::keyring::Keyring;
 use super::limit::{self, PeerLimit};
 use super::measure;
@@ -22,7 +22,7 @@ use super::{App, HttpSettings, HttpState, openapi, routes, ui};
 /// The longest an ordinary request may take.
 const SHORT: Duration = Duration::from_secs(30);
 
-/// The longest that many rows or dead letters may take. Shorter than the silence after which a connection is closed.
+/// The longest that many rows or dead letters may take.
 const LONG: Duration = Duration::from_mins(5);
 
 /// The router of the daemon; with `health_only` nothing but the probes and the metrics is there.
@@ -61,23 +61,23 @@ impl Door {
 }
 
 /// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics
-/// become errors, CORS, the rate, the body's size; then for each route its time and its door.
+/// become errors, CORS, the rate; then for each route its door, its body and its time. A body is read only for a visitor whom
+/// the door lets in.
 fn assemble(settings: &HttpSettings, doorman: Doorman, routes: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
     let doorman = Arc::new(doorman);
+    let body_limits = BodyLimits::new(settings.max_body_bytes);
     let mut router = Router::new();
     for (route, handler) in routes {
         let door = from_fn_with_state((Arc::clone(&doorman), route.access), auth::door);
         let patience = from_fn_with_state(longest(route.patience, settings), limit::patience);
-        let mut handler = handler.route_layer(patience).route_layer(door);
+        let body = from_fn_with_state(body_limits.of(route.path), bodies::read);
+        let mut handler = handler.route_layer(patience).route_layer(body).route_layer(door);
         if route.is_page {
             handler = handler.route_layer(from_fn_with_state(Arc::clone(&doorman), ui::as_page));
         }
         router = router.route(route.path, handler);
     }
-    let mut router = router
-        .fallback(unknown)
-        .layer(DefaultBodyLimit::disable())
-        .layer(RequestBodyLimitLayer::new(settings.max_body_bytes));
+    let mut router = router.fallback(unknown).layer(DefaultBodyLimit::disable());
     if let Some(limit) = PeerLimit::new(settings.requests_per_minute) {
         router = router.layer(from_fn_with_state(Arc::new(limit), limit::rate));
     }

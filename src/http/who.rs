@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::App;
 use super::auth::Visitor;
-use super::listener::Peer;
+use super::peer::Peer;
 use super::problem::Problem;
 use crate::store::AuditEntry;
 

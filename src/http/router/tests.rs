@@ -232,10 +232,3 @@ async fn a_hasty_client_is_told_when_to_come_back_and_probes_are_not_counted() {
         assert_eq!(send(&router, "GET", path, &[], "").await.status, StatusCode::OK, "{path}");
     }
 }
-
-#[test]
-fn a_request_ends_before_its_connection_does() {
-    for route in routes::all() {
-        assert!(longest(route.patience, &settings()) < super::super::listener::LONGEST_SILENCE, "{}", route.path);
-    }
-}

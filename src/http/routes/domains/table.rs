@@ -20,6 +20,8 @@ const COLUMNS: [&str; 5] = ["domain", "list", "credibility", "source_type", "why
 const MOST_LINES: usize = 5_000;
 /// Refused lines that are named.
 const MOST_NAMED: usize = 100;
+/// Commas in one line. A reason of 1,000 characters may hold some; each column that they make takes memory.
+const MAX_COMMAS: usize = 2_000;
 
 /// A table of rules.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -84,6 +86,9 @@ type Line = (u64, Result<DomainRule, String>);
 
 /// The rules of a table, each with its line.
 fn rules_of(text: &str) -> Result<Vec<Line>, Problem> {
+    if text.lines().any(|line| line.bytes().filter(|byte| *byte == b',').count() > MAX_COMMAS) {
+        return Err(Problem::invalid("a line has too many columns; the first line names them: domain,list,…"));
+    }
     let mut table = csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let heading = table.headers().map_err(|error| Problem::bad_request(format!("this is no CSV: {error}")))?.clone();
     let column =
@@ -228,5 +233,6 @@ mod tests {
         assert_eq!(lines, [(2, true), (3, false), (4, true)]);
         assert_eq!(rules[0].1.as_ref().unwrap().domain, "a.org");
         assert!(rules_of("a.org,allow\n").is_err(), "no heading");
+        assert!(rules_of(&format!("domain,list\na.org,allow{}\n", ",".repeat(MAX_COMMAS))).is_err(), "no table");
     }
 }

@@ -1,5 +1,12 @@
 //! Items on their way in: one object, an array, or one a line. Every item is checked before any is queued.
+//!
+//! A body is never made into a tree of values: the items of an array are cut out of the body as text, and each is read into its
+//! type.
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::domain::{Item, Reject};
@@ -29,7 +36,9 @@ enum Place {
 pub(crate) struct Intake {
     /// The good messages, as they are to be queued.
     pub(crate) messages: Vec<Vec<u8>>,
+    /// The first [`MOST_TOLD`].
     rejected: Vec<Rejected>,
+    rejected_count: usize,
 }
 
 impl Intake {
@@ -38,17 +47,22 @@ impl Intake {
         if kind == BodyKind::JsonLines {
             return Self::of_lines(bytes);
         }
-        match serde_json::from_slice::<Value>(bytes) {
-            Ok(Value::Array(items)) => Self::of_array(&items),
-            // Lines sent under the type of a single document: whoever does that means lines.
-            Err(_) if starts_with_a_whole_line(bytes) => Self::of_lines(bytes),
-            // One message, or something wrong that the item's own checks put into words.
-            Ok(_) | Err(_) => {
+        let first = bytes.trim_ascii_start().first();
+        if first == Some(&b'[') {
+            return Self::of_array(bytes).unwrap_or_else(|error| {
                 let mut intake = Self::default();
-                intake.take(Place::Index(0), bytes);
+                intake.reject(Place::Index(0), Reject::NotJson { detail: error.to_string() });
                 intake
-            }
+            });
         }
+        // Lines sent under the type of a single document are meant as lines.
+        if first == Some(&b'{') && starts_with_a_whole_line(bytes) {
+            return Self::of_lines(bytes);
+        }
+        // One message, or something wrong that the item's own checks put into words.
+        let mut intake = Self::default();
+        intake.take(Place::Index(0), bytes);
+        intake
     }
 
     fn of_lines(bytes: &[u8]) -> Self {
@@ -62,46 +76,79 @@ impl Intake {
         intake
     }
 
-    fn of_array(items: &[Value]) -> Self {
-        let mut intake = Self::default();
-        for (position, item) in items.iter().enumerate() {
-            // A parsed value is always written again without fail; an empty message would be rejected all the same.
-            let message = serde_json::to_vec(item).unwrap_or_default();
-            intake.take(Place::Index(position), &message);
-        }
-        intake
+    /// An error if the body as a whole is no JSON array; then nothing of it counts.
+    fn of_array(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        let intake = ArrayOfItems.deserialize(&mut deserializer)?;
+        deserializer.end()?;
+        Ok(intake)
     }
 
     fn take(&mut self, place: Place, message: &[u8]) {
         match Item::parse(message) {
             Ok(_item) => self.messages.push(message.to_vec()),
-            Err(reject) => self.rejected.push(Rejected { place, reject }),
+            Err(reject) => self.reject(place, reject),
+        }
+    }
+
+    fn reject(&mut self, place: Place, reject: Reject) {
+        self.rejected_count += 1;
+        if self.rejected.len() < MOST_TOLD {
+            self.rejected.push(Rejected { place, reject });
         }
     }
 
     /// `[{"index"|"line", "error", "label"}]`, the first hundred.
     pub(crate) fn rejections(&self) -> Vec<Value> {
-        let told = self.rejected.iter().take(MOST_TOLD);
-        told.map(|Rejected { place, reject }| {
+        let shown = self.rejected.iter().map(|Rejected { place, reject }| {
             let (key, number) = match place {
                 Place::Index(index) => ("index", index),
                 Place::Line(line) => ("line", line),
             };
             json!({key: number, "error": reject.to_string(), "label": reject.label()})
-        })
-        .collect()
+        });
+        shown.collect()
     }
 
-    pub(crate) fn rejected(&self) -> usize {
-        self.rejected.len()
+    pub(crate) const fn rejected(&self) -> usize {
+        self.rejected_count
     }
 }
 
-/// Whether the first line that holds anything is a JSON object by itself, and is followed by more.
+/// Takes the items of a JSON array one by one.
+struct ArrayOfItems;
+
+impl<'de> DeserializeSeed<'de> for ArrayOfItems {
+    type Value = Intake;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Intake, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ArrayOfItems {
+    type Value = Intake;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Intake, A::Error> {
+        let mut intake = Intake::default();
+        let mut position = 0;
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            intake.take(Place::Index(position), item.get().as_bytes());
+            position += 1;
+        }
+        Ok(intake)
+    }
+}
+
+/// Whether the first line that holds anything is a JSON object by itself, and more than blanks follows it.
 fn starts_with_a_whole_line(bytes: &[u8]) -> bool {
-    let body = bytes.trim_ascii_start();
+    let body = bytes.trim_ascii();
     let Some(end) = body.iter().position(|byte| *byte == b'\n') else { return false };
-    body.get(..end).is_some_and(|line| serde_json::from_slice::<Value>(line).is_ok_and(|value| value.is_object()))
+    body.get(..end).is_some_and(|line| line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok())
 }
 
 #[cfg(test)]
@@ -146,6 +193,21 @@ mod tests {
         assert_eq!((&rejections[0]["line"], &rejections[0]["label"]), (&json!(3), &json!("not_json")));
         assert!(rejections[0]["error"].as_str().unwrap().starts_with("the message is not JSON"));
         assert_eq!(read(BodyKind::Json, &body), (taken, rejections), "lines under the plain type are lines");
+    }
+
+    #[test]
+    fn array_that_is_cut_off_is_no_array() {
+        for body in [format!("[{GOOD},{GOOD}"), format!("[{GOOD},]"), format!("[{GOOD}] x"), format!("[{GOOD}]]")] {
+            let (taken, rejections) = read(BodyKind::Json, &body);
+            assert_eq!((taken, rejections.len(), &rejections[0]["label"]), (0, 1, &json!("not_json")), "{body}");
+        }
+        assert_eq!(read(BodyKind::Json, &format!(" [ {GOOD} , {GOOD} ]\n")), (2, Vec::new()));
+    }
+
+    #[test]
+    fn object_over_several_lines_is_one_message() {
+        let body = GOOD.replace(',', ",\n");
+        assert_eq!(read(BodyKind::Json, &format!("{body}\n")), (1, Vec::new()));
     }
 
     #[test]

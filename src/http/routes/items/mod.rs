@@ -20,6 +20,7 @@ use crate::domain::verdict::{Status, Tier, Verdict};
 use crate::domain::{Item, ItemResult};
 use crate::http::App;
 use crate::http::auth::Access;
+use crate::http::bodies::SMALL_BODY_BYTES;
 use crate::http::extract::{ApiPath, ApiQuery, RawBody, page_limit, query_text};
 use crate::http::problem::Problem;
 use crate::pipeline::digest_also_reported;
@@ -215,7 +216,16 @@ async fn send(
     body: RawBody,
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
     let name = queue_of(query.queue.as_deref())?;
-    let intake = Intake::read(body.kind, &body.bytes);
+    let intake = if body.bytes.len() > SMALL_BODY_BYTES {
+        // Reading many items takes longer than a thread of the runtime may be held.
+        let read = tokio::task::spawn_blocking(move || Intake::read(body.kind, &body.bytes)).await;
+        read.map_err(|panicked| {
+            tracing::error!(error = %panicked, "reading items failed");
+            Problem::internal()
+        })?
+    } else {
+        Intake::read(body.kind, &body.bytes)
+    };
     accept(app.queue.as_ref(), name, intake).await.map(|accepted| (StatusCode::ACCEPTED, Json(accepted)))
 }
 

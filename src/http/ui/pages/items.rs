@@ -1,9 +1,12 @@
 //! Items: a list to be narrowed, older ones page by page, and what it shows as a file.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use askama::Template;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
 use futures::TryStreamExt as _;
@@ -23,6 +26,8 @@ use crate::store::{ItemFilter, ItemSummary, Page as FoundPage, Store, StoreError
 
 /// Items read at once.
 const EXPORT_PAGE: i64 = 200;
+/// When a client may ask for an export again while another one runs.
+const EXPORT_RETRY: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Template)]
 #[template(path = "items.html")]
@@ -97,12 +102,19 @@ pub(crate) async fn show(
 }
 
 /// The same items as NDJSON, whole results, the newest first. Sent as they are read, however many there are; a failure on the
-/// way cuts the answer off, so that no half looks like the whole.
+/// way cuts the answer off, so that no half looks like the whole. One at a time: an export asks for each item by itself, on
+/// connections that all pages share.
 pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
+    let place = Arc::clone(&app.exports).try_acquire_owned().map_err(|_taken| {
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "another export is running; try again when it has ended")
+            .retry_after(EXPORT_RETRY)
+    })?;
     let filter = ItemFilter { limit: EXPORT_PAGE, ..filter_of(without_blanks(query))? };
     // The first page before the head, so that a store that is away is told as such.
     let first = app.services.store.reading().items(&filter).await?;
     let pages = futures::stream::try_unfold(Some((filter, first)), move |at| {
+        // Held as long as the answer.
+        let _place = &place;
         let store = app.services.store.reading();
         async move {
             let Some((mut filter, found)) = at else { return Ok(None) };

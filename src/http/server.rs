@@ -1,0 +1,205 @@
+//! The HTTP server: accepts connections, bounds how many there are and how long their clients may take, and ends them in order.
+//!
+//! 1. The accept loop registers each connection ([`registry`]). It never waits for a place: if there is none, a connection that
+//!    only waits is closed in favour of the new one.
+//! 2. A task of its own serves each connection. Its socket ([`stream`]) ends it if the head of a request does not arrive in
+//!    time, if no further request follows, or if the client stops taking an answer.
+//! 3. On the few reserved connections, which are used while the server works for all others, probes are answered and nothing else.
+//! 4. At the stop, connections that wait are closed at once, and answers that are being written get some time.
+//!
+//! Bodies have limits of their own, by route: see [`super::bodies`].
+
+mod registry;
+mod stream;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderValue, Request, Response, header};
+use axum::response::IntoResponse as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use self::registry::{Limits, Place, Registered, Registry};
+use self::stream::{Activity, Answer, Received, Stream, Timeouts};
+use super::limit::is_probe;
+use super::peer::Peer;
+use super::problem::Problem;
+
+/// Connections at once. Well below the usual limit of 1,024 open files, which the store, the broker and fetching share.
+const MAX_CONNECTIONS: usize = 512;
+/// Further connections, for probes while the server works for all others.
+const RESERVED_CONNECTIONS: usize = 32;
+/// How long clients may take.
+const TIMEOUTS: Timeouts =
+    Timeouts { head: Duration::from_secs(10), keep_alive: Duration::from_secs(30), write: Duration::from_secs(30) };
+/// How long the head of a request may take on a reserved connection.
+const RESERVED_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most that a connection buffers; the head of a request must fit. A request with a larger head gets 431.
+const MAX_BUFFER_BYTES: usize = 64 * 1024;
+/// How long answers that are being written may take after the stop.
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(20);
+/// Pause after an accept that failed, for example because the process has too many open files.
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Between two warnings that connections find no room.
+const WARNING_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Serves until `shutdown`, then finishes the requests that have begun, for a while at most. `per_client`: connections that one
+/// client may have.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    per_client: usize,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let server = Server { router, timeouts: TIMEOUTS, shutdown };
+    serve_with(listener, server, per_client).await;
+    Ok(())
+}
+
+/// What all connections share. Cheap to clone.
+#[derive(Debug, Clone)]
+struct Server {
+    router: Router,
+    timeouts: Timeouts,
+    shutdown: CancellationToken,
+}
+
+async fn serve_with(listener: TcpListener, server: Server, per_client: usize) {
+    let limits = Limits { total: MAX_CONNECTIONS, per_client, reserved: RESERVED_CONNECTIONS };
+    let registry = Registry::new(limits);
+    let mut connections = JoinSet::new();
+    accept(&listener, &server, &registry, &mut connections).await;
+    drop(listener);
+    registry.close_waiting();
+    let ended = async { while connections.join_next().await.is_some() {} };
+    // A request that is cut off has committed nothing: its tasks end with the set.
+    if tokio::time::timeout(LAST_ANSWERS_TIMEOUT, ended).await.is_err() {
+        tracing::warn!("requests were still being answered when the server stopped");
+    }
+}
+
+async fn accept(listener: &TcpListener, server: &Server, registry: &Registry, connections: &mut JoinSet<()>) {
+    let mut warned_at: Option<Instant> = None;
+    loop {
+        // Each arm only waits: no connection is lost by looking at the others.
+        let accepted = tokio::select! {
+            () = server.shutdown.cancelled() => return,
+            Some(_ended) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        let (tcp, peer) = match accepted {
+            Ok(accepted) => accepted,
+            // The client has gone already.
+            Err(error) if is_of_the_client(&error) => continue,
+            Err(error) => {
+                tracing::warn!(%error, "accepting a connection failed");
+                registry.close_one();
+                tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
+                continue;
+            }
+        };
+        let registered = registry.admit(peer.ip());
+        if !registered.as_ref().is_some_and(|registered| registered.place == Place::General)
+            && warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL)
+        {
+            warned_at = Some(Instant::now());
+            tracing::warn!(
+                client = %peer.ip(),
+                "no HTTP connection is free: only probes are answered; a reverse proxy may need more (http.connections_per_client)"
+            );
+        }
+        if let Some(registered) = registered {
+            connections.spawn(connection(tcp, peer, server.clone(), registered));
+        }
+    }
+}
+
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// Serves one connection to its end.
+async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered: Registered) {
+    let Server { router, timeouts, shutdown } = server;
+    // Answers are small and written whole; waiting to fill a packet only delays them.
+    if let Err(error) = tcp.set_nodelay(true) {
+        tracing::debug!(%error, "TCP_NODELAY could not be set");
+    }
+    let (place, close) = (registered.place, registered.close.clone());
+    let activity = Activity::new(registered);
+    let timeouts = match place {
+        Place::General => timeouts,
+        Place::Reserved => Timeouts { head: RESERVED_HEAD_TIMEOUT, ..timeouts },
+    };
+    let stream = Stream::new(tcp, Arc::clone(&activity), timeouts);
+    let service = service_fn(move |request| answer(request, peer, place, router.clone(), Arc::clone(&activity)));
+    let served = http1::Builder::new()
+        // The stream has the times.
+        .header_read_timeout(None)
+        .keep_alive(place == Place::General)
+        .max_buf_size(MAX_BUFFER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(served);
+    let ended = tokio::select! {
+        // A connection that is closed for another one is dropped as it is: it serves nothing.
+        () = close.cancelled() => return,
+        ended = &mut served => ended,
+        () = shutdown.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            tokio::select! {
+                () = close.cancelled() => return,
+                ended = &mut served => ended,
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "connection ended with an error");
+    }
+}
+
+/// A connection was closed for another one while a request arrived.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was closed in favour of another one")]
+struct Closed;
+
+async fn answer(
+    mut request: Request<Incoming>,
+    peer: SocketAddr,
+    place: Place,
+    router: Router,
+    activity: Arc<Activity>,
+) -> Result<Response<Answer>, Closed> {
+    if !activity.begin(!request.body().is_end_stream()) {
+        return Err(Closed);
+    }
+    request.extensions_mut().insert(ConnectInfo(Peer(peer)));
+    let response = if place == Place::General || is_probe(request.uri().path()) {
+        let received = Arc::clone(&activity);
+        let request = request.map(|body| Received::new(body, received));
+        let answered: Result<_, Infallible> = router.oneshot(request).await;
+        answered.unwrap_or_else(|never| match never {})
+    } else {
+        let busy = Problem::unavailable("busy", "every connection of this server is in use; try again");
+        let mut response = busy.into_response();
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        response
+    };
+    Ok(response.map(|body| Answer::new(body, activity)))
+}
+
+#[cfg(test)]
+mod tests;

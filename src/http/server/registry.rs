@@ -1,0 +1,277 @@
+//! Open connections: how many each client has, and which one closes if a new one finds no room.
+//!
+//! A connection waits for a request, receives its body, or works on it. If there is no room, the connection closes that has waited
+//! longest for its client, be it for a request or for a body: of the same client if that client is at its limit, else of the
+//! client with most connections. A connection whose request is worked on is never closed in favour of another. If all
+//! are worked on, the new connection gets one of a few reserved places, on which only probes are answered.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::http::peer::client;
+
+/// How many connections there may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) total: usize,
+    /// Of one client: an IPv4 address or an IPv6 /64 network.
+    pub(super) per_client: usize,
+    /// For probes, in addition to `total`.
+    pub(super) reserved: usize,
+}
+
+/// What a connection may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    General,
+    /// Probes alone.
+    Reserved,
+}
+
+/// What a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Waits for the head of a request.
+    Waits,
+    /// Receives the body of a request.
+    Receives,
+    /// A request is worked on, or its answer is being written.
+    Works,
+}
+
+/// The open connections. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Registry {
+    limits: Limits,
+    open: Arc<Mutex<Open>>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next_id: u64,
+    connections: BTreeMap<u64, Connection>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    client: IpAddr,
+    place: Place,
+    stage: Stage,
+    /// When that stage began.
+    since: Instant,
+    close: CancellationToken,
+}
+
+impl Registry {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, open: Arc::default() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Registers a connection that waits for its first request, and closes another one if it must; `None` if every
+    /// connection, the reserved ones too, works.
+    pub(super) fn admit(&self, peer: IpAddr) -> Option<Registered> {
+        let client = client(peer);
+        let mut open = self.open();
+        let place = open.place_for(client, self.limits)?;
+        let id = open.next_id;
+        open.next_id += 1;
+        let close = CancellationToken::new();
+        let (stage, since) = (Stage::Waits, Instant::now());
+        open.connections.insert(id, Connection { client, place, stage, since, close: close.clone() });
+        drop(open);
+        Some(Registered { registry: self.clone(), id, place, close })
+    }
+
+    /// Closes the connection that has waited longest; false if all work.
+    pub(super) fn close_one(&self) -> bool {
+        let mut open = self.open();
+        let spare = open.spare(|_| true);
+        spare.is_some_and(|id| open.close(id))
+    }
+
+    /// Closes every connection that waits.
+    pub(super) fn close_waiting(&self) {
+        let mut open = self.open();
+        let waiting = open.connections.iter().filter(|(_, one)| one.stage == Stage::Waits).map(|(id, _)| *id);
+        for id in waiting.collect::<Vec<_>>() {
+            open.close(id);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.open().connections.len()
+    }
+}
+
+impl Open {
+    /// Where a new connection of a client goes; what is in its way is closed.
+    fn place_for(&mut self, client: IpAddr, limits: Limits) -> Option<Place> {
+        let mut held: HashMap<IpAddr, usize> = HashMap::new();
+        for one in self.connections.values().filter(|one| one.place == Place::General) {
+            *held.entry(one.client).or_default() += 1;
+        }
+        let in_the_way = if held.get(&client).is_some_and(|own| *own >= limits.per_client) {
+            self.spare(|one| one.place == Place::General && one.client == client)
+        } else if held.values().sum::<usize>() >= limits.total {
+            self.spare_of_the_largest(&held)
+        } else {
+            return Some(Place::General);
+        };
+        if let Some(id) = in_the_way {
+            self.close(id);
+            return Some(Place::General);
+        }
+        let reserved = self.connections.values().filter(|one| one.place == Place::Reserved).count();
+        if reserved >= limits.reserved {
+            let spare = self.spare(|one| one.place == Place::Reserved)?;
+            self.close(spare);
+        }
+        Some(Place::Reserved)
+    }
+
+    /// The connection of these that has waited longest for its client.
+    fn spare(&self, of: impl Fn(&Connection) -> bool) -> Option<u64> {
+        let spare = self.connections.iter().filter(|(_, one)| one.stage != Stage::Works && of(one));
+        spare.min_by_key(|(id, one)| (one.since, **id)).map(|(id, _)| *id)
+    }
+
+    /// The same of the client with most connections, among those who have one to spare.
+    fn spare_of_the_largest(&self, held: &HashMap<IpAddr, usize>) -> Option<u64> {
+        let is_spare = |one: &&Connection| one.place == Place::General && one.stage != Stage::Works;
+        let clients = self.connections.values().filter(is_spare).map(|one| one.client);
+        let largest = clients.max_by_key(|client| (held.get(client).copied(), *client))?;
+        self.spare(|one| one.place == Place::General && one.client == largest)
+    }
+
+    /// Its place is free at once; its task ends as soon as it runs.
+    fn close(&mut self, id: u64) -> bool {
+        let closed = self.connections.remove(&id);
+        closed.is_some_and(|one| {
+            one.close.cancel();
+            true
+        })
+    }
+}
+
+/// A registered connection; dropping it frees its place.
+#[derive(Debug)]
+pub(super) struct Registered {
+    registry: Registry,
+    id: u64,
+    pub(super) place: Place,
+    /// Cancelled when another connection takes its place.
+    pub(super) close: CancellationToken,
+}
+
+impl Registered {
+    /// Records what the connection does now; false if it has been closed for another one.
+    pub(super) fn set(&self, stage: Stage) -> bool {
+        let mut open = self.registry.open();
+        open.connections.get_mut(&self.id).is_some_and(|one| {
+            (one.stage, one.since) = (stage, Instant::now());
+            true
+        })
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        self.registry.open().connections.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { total: 4, per_client: 2, reserved: 1 };
+
+    fn address(number: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, number])
+    }
+
+    fn admitted(registry: &Registry, number: u8) -> Registered {
+        let one = registry.admit(address(number)).unwrap();
+        assert_eq!(one.place, Place::General, "of {number}");
+        one
+    }
+
+    fn working(registry: &Registry, number: u8) -> Registered {
+        let one = admitted(registry, number);
+        assert!(one.set(Stage::Works));
+        one
+    }
+
+    #[test]
+    fn registry_closes_the_clients_longest_waiting_when_it_is_at_its_limit() {
+        let registry = Registry::new(LIMITS);
+        let (first, other) = (admitted(&registry, 1), admitted(&registry, 2));
+        let second = admitted(&registry, 1);
+        assert!(first.set(Stage::Works) && first.set(Stage::Waits));
+        let third = admitted(&registry, 1);
+        assert!(second.close.is_cancelled(), "the first one has been used since");
+        assert!(!second.set(Stage::Works), "a closed connection begins nothing");
+        let closed = [&first, &other, &third].map(|one| one.close.is_cancelled());
+        assert_eq!((closed, registry.len()), ([false; 3], 3));
+    }
+
+    #[test]
+    fn registry_closes_a_waiting_connection_of_the_largest_holder_when_it_is_full() {
+        let registry = Registry::new(LIMITS);
+        let oldest = admitted(&registry, 1);
+        let large = [admitted(&registry, 2), admitted(&registry, 2)];
+        let busy = working(&registry, 3);
+        let new = admitted(&registry, 4);
+        assert!(large[0].close.is_cancelled());
+        assert_eq!([&oldest, &large[1], &busy, &new].map(|one| one.close.is_cancelled()), [false; 4]);
+    }
+
+    #[test]
+    fn registry_reserves_places_for_probes_when_every_connection_works() {
+        let registry = Registry::new(LIMITS);
+        let busy = [1, 1, 2, 2].map(|number| working(&registry, number));
+        let probe = registry.admit(address(1)).unwrap();
+        assert_eq!(probe.place, Place::Reserved);
+        let next = registry.admit(address(3)).unwrap();
+        assert_eq!((next.place, probe.close.is_cancelled()), (Place::Reserved, true), "a silent one makes room");
+        assert!(next.set(Stage::Works));
+        assert!(registry.admit(address(3)).is_none(), "the last place answers a probe");
+        assert!(busy.iter().all(|one| !one.close.is_cancelled()));
+        drop(busy);
+        assert_eq!(admitted(&registry, 3).place, Place::General);
+    }
+
+    #[test]
+    fn registry_closes_the_connection_that_has_waited_longest_for_a_head_or_a_body() {
+        let registry = Registry::new(LIMITS);
+        let receiving = admitted(&registry, 1);
+        assert!(receiving.set(Stage::Receives));
+        let later = admitted(&registry, 1);
+        let new = admitted(&registry, 1);
+        assert!(receiving.close.is_cancelled() && !later.close.is_cancelled(), "the body has taken longer");
+        assert!(later.set(Stage::Works) && new.set(Stage::Receives));
+        let newer = admitted(&registry, 1);
+        assert!(new.close.is_cancelled() && !later.close.is_cancelled() && !newer.close.is_cancelled());
+    }
+
+    #[test]
+    fn registry_frees_a_place_when_its_connection_ends() {
+        let registry = Registry::new(LIMITS);
+        let (one, two) = (working(&registry, 1), admitted(&registry, 1));
+        drop(one);
+        let three = admitted(&registry, 1);
+        assert!(!two.close.is_cancelled() && !three.close.is_cancelled());
+        registry.close_waiting();
+        assert!(two.close.is_cancelled() && three.close.is_cancelled() && registry.len() == 0);
+        assert!(!registry.close_one());
+    }
+}
