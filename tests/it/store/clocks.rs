@@ -83,8 +83,7 @@ async fn breaker_is_over_when_the_database_clock_was_set_back() {
     for (kind, longest) in
         [(BreakerKind::Open, "2 days"), (BreakerKind::Disabled, "2 days"), (BreakerKind::Exhausted, "36 days")]
     {
-        let opened =
-            store.open_breaker("brave", kind.as_str(), &opening(kind, Duration::from_secs(600))).await.unwrap();
+        let opened = store.open_breaker("brave", kind.as_str(), &opening(kind, Duration::from_mins(10))).await.unwrap();
         assert!(opened.until_in > Duration::from_secs(590), "{opened:?}");
         let left = format!(
             "UPDATE provider_breakers SET until = now() + interval '{longest}' + interval '1 hour',
@@ -109,7 +108,7 @@ async fn claims_and_turns_are_free_when_the_database_clock_was_set_back() {
     run(&rows, "UPDATE answer_claims SET until = now() + interval '1 hour'").await;
     assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLook::Claimed);
 
-    let hour = Duration::from_secs(3_600);
+    let hour = Duration::from_hours(1);
     assert!(store.take_turn("a job", hour).await.unwrap());
     assert!(!store.take_turn("a job", hour).await.unwrap());
     run(&rows, "UPDATE store_settings SET updated_at = now() + interval '1 hour' WHERE key = 'a job'").await;

@@ -238,8 +238,12 @@ async fn page_url_is_unique_at_any_length() {
         VALUES ($1, $2, 'a.example', 'news', now(), now() + interval '1 day')";
     sqlx::query(insert).bind("ev_1").bind(&long).execute(&rows).await.unwrap();
     let again = sqlx::query(insert).bind("ev_2").bind(&long).execute(&rows).await.unwrap_err();
-    assert_eq!(again.as_database_error().and_then(|error| error.code()).as_deref(), Some("23P01"), "{again}");
-    let known = store.sources_by_url(&[long.clone()], SystemClock.now(), TimeDelta::zero()).await.unwrap();
+    assert_eq!(
+        again.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref(),
+        Some("23P01"),
+        "{again}"
+    );
+    let known = store.sources_by_url(std::slice::from_ref(&long), SystemClock.now(), TimeDelta::zero()).await.unwrap();
     assert_eq!(known.len(), 1);
 }
 
