@@ -76,6 +76,10 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+fn is_a(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("cannot read {path}: {error}"))
 }
@@ -103,7 +107,7 @@ fn files(folder: &str) -> Vec<String> {
 fn included() -> Vec<String> {
     let mut found = Vec::new();
     for folder in ["src", "crates", "tests", "benches"] {
-        for source in files(folder).into_iter().filter(|path| path.ends_with(".rs")) {
+        for source in files(folder).into_iter().filter(|path| is_a(path, "rs")) {
             let text = read(&source);
             for call in ["include_str!(\"", "include_bytes!(\""] {
                 for after in text.split(call).skip(1) {
@@ -132,7 +136,7 @@ fn flat(path: &Path) -> String {
 
 /// Everything that needs an entry.
 fn data_files() -> BTreeSet<String> {
-    let is_code = |path: &String| path.ends_with(".rs") || path.ends_with("Cargo.toml") || path.contains("/templates/");
+    let is_code = |path: &String| is_a(path, "rs") || path.ends_with("Cargo.toml") || path.contains("/templates/");
     let mut found: BTreeSet<String> = DATA.iter().flat_map(|folder| files(folder)).collect();
     found.extend(SOURCES.iter().flat_map(|folder| files(folder)));
     found.extend(included());
@@ -219,7 +223,7 @@ fn container_image_ships_the_licences() {
     let runtime = dockerfile.rsplit("\nFROM ").next().unwrap();
     let mut shipped =
         vec!["LICENSE-MIT".to_owned(), "LICENSE-APACHE".to_owned(), "NOTICE".to_owned(), "LICENSES/".to_owned()];
-    shipped.extend(files("models").into_iter().filter(|path| path.ends_with("LICENSE") || path.ends_with(".md")));
+    shipped.extend(files("models").into_iter().filter(|path| path.ends_with("LICENSE") || is_a(path, "md")));
     for path in shipped {
         let is_copied =
             runtime.lines().any(|line| line.starts_with("COPY ") && line.split(' ').any(|word| word == path));
