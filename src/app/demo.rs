@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{App, AppError, Purpose, Recorded, demo_data};
-use crate::broker::{QueueName, Settle};
+use crate::broker::{DeadBody, QueueName, Settle};
 use crate::config::{self, Config};
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
@@ -74,7 +74,7 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
             }
             Err(reject) => {
                 let (label, error) = (reject.label().to_owned(), reject.to_string());
-                app.queue.settle(&delivery, Settle::Dead { label, error }).await?;
+                app.queue.settle(&delivery, Settle::Dead { label, error, body: DeadBody::Whole }).await?;
             }
         }
         progress(done.len().min(total), total);

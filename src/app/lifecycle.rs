@@ -22,7 +22,9 @@ use crate::domain::SystemClock;
 use crate::http::{self, HttpSettings, HttpState};
 use crate::outbound::webhook::WebhookReceiver;
 use crate::supervisor::Supervisor;
-use crate::worker::{self, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings};
+use crate::worker::{
+    self, IntakeStatus, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings,
+};
 
 /// Connections that wait to be accepted, as in the standard library.
 const BACKLOG: u32 = 1024;
@@ -102,7 +104,8 @@ impl App {
         if let Some(export) = export {
             background.spawn("the trace export", &later, export.run(later.clone()));
         }
-        let router = http::router(self.http_state(address, options, shutdown.clone()), !options.http);
+        let intake = IntakeStatus::default();
+        let router = http::router(self.http_state(address, options, shutdown.clone(), &intake), !options.http);
         background.spawn("the HTTP server", &later, {
             let (stop, served) = (later.clone(), served.clone().drop_guard());
             let per_client = self.config.http.connections_per_client;
@@ -121,7 +124,7 @@ impl App {
             }
         });
         on_ready(address);
-        let ended = self.run_until(options, &shutdown).await;
+        let ended = self.run_until(options, &shutdown, &intake).await;
         later.cancel();
         let cut_off = background.drain(ENDING).await;
         if cut_off > 0 {
@@ -141,12 +144,18 @@ impl App {
     }
 
     /// Runs the worker until `shutdown`. When a supervised task ends unasked, drains the worker and returns the failure.
-    async fn run_until(&self, options: ServeOptions, shutdown: &CancellationToken) -> Result<(), AppError> {
+    async fn run_until(
+        &self,
+        options: ServeOptions,
+        shutdown: &CancellationToken,
+        intake: &IntakeStatus,
+    ) -> Result<(), AppError> {
         let stop_worker = shutdown.child_token();
         let worker = async {
             if options.worker {
                 let tracker = TaskTracker::new();
-                let done = worker::run(self.worker_settings(), self.worker_parts(), stop_worker.clone(), tracker).await;
+                let parts = self.worker_parts(intake.clone());
+                let done = worker::run(self.worker_settings(), parts, stop_worker.clone(), tracker).await;
                 done.map_err(|error| AppError::Crashed { task: "the worker", detail: error.to_string() })
             } else {
                 stop_worker.cancelled().await;
@@ -197,7 +206,7 @@ impl App {
         }
     }
 
-    fn worker_parts(&self) -> WorkerParts {
+    fn worker_parts(&self, status: IntakeStatus) -> WorkerParts {
         WorkerParts {
             queue: Arc::clone(&self.queue),
             process: work::process(Arc::clone(&self.services)),
@@ -211,6 +220,7 @@ impl App {
             },
             clock: Arc::clone(&self.services.clock),
             observer: Arc::new(QueueObserver),
+            status,
         }
     }
 
@@ -294,8 +304,15 @@ impl App {
         );
     }
 
-    fn http_state(&self, address: SocketAddr, options: ServeOptions, stopping: CancellationToken) -> HttpState {
+    fn http_state(
+        &self,
+        address: SocketAddr,
+        options: ServeOptions,
+        stopping: CancellationToken,
+        intake: &IntakeStatus,
+    ) -> HttpState {
         let http = &self.config.http;
+        let intake = intake.clone();
         HttpState {
             services: Arc::clone(&self.services),
             queue: Arc::clone(&self.queue),
@@ -316,6 +333,7 @@ impl App {
                 monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
                 worker: options.worker,
             }),
+            intake_paused: Arc::new(move || intake.paused()),
             render_metrics: Arc::new(|| crate::telemetry::exporter::install().render()),
         }
     }

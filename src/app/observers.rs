@@ -110,6 +110,14 @@ impl crate::broker::Observer for QueueObserver {
         metrics::worker_paused(paused);
     }
 
+    fn braked(&self, braked: bool) {
+        metrics::intake_braked(braked);
+    }
+
+    fn reply_refused(&self) {
+        metrics::reply_refused();
+    }
+
     fn in_flight(&self, items: usize) {
         metrics::items_in_flight(items);
     }

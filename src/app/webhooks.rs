@@ -197,7 +197,7 @@ impl Webhook {
     }
 
     async fn send(&self, message: &WebhookMessage) -> (i64, WebhookOutcome) {
-        let sent = self.receiver.post(&message.message_id, &message.body, self.clock.now()).await;
+        let sent = self.receiver.post(message.message_id.as_str(), &message.body, self.clock.now()).await;
         let outcome = match sent {
             Ok(()) => WebhookOutcome::Delivered,
             Err(error @ WebhookError::Gone) => WebhookOutcome::Unwanted { reason: error.to_string() },

@@ -27,6 +27,7 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 phase: work.phase,
                 message_id: work.message_id,
                 reply_to: work.reply_to,
+                reply_refused: work.reply_refused,
                 correlation_id: work.correlation_id,
                 sent_at: work.sent_at,
                 redelivered: work.redelivered,

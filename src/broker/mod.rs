@@ -17,6 +17,8 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 
+use crate::domain::MessageId;
+
 mod amqp;
 mod observer;
 
@@ -71,6 +73,8 @@ pub struct Delivery {
     pub message_id: Option<String>,
     /// Where a result is wanted besides the results exchange.
     pub reply_to: Option<String>,
+    /// The message names a queue that may get no answer, so `reply_to` is left out.
+    pub reply_refused: bool,
     pub correlation_id: Option<String>,
     /// Upstream's trace, as its header says it (W3C Trace Context); nothing has been checked.
     pub traceparent: Option<String>,
@@ -120,9 +124,38 @@ pub enum Settle {
     /// Not now: deliver it again after the delay. No attempt is counted.
     Defer { delay: Duration },
     /// It can never succeed, or has failed too often: keep it for a person, with the reason.
-    Dead { label: String, error: String },
+    Dead { label: String, error: String, body: DeadBody },
     /// Hand it back as it is, to be delivered again at once, to anybody.
     Requeue,
+}
+
+/// The line of a result's trace that says why no answer was sent to the queue that `reply_to` names.
+pub const REPLY_REFUSED: &str = "reply: not sent, since reply_to names a queue outside amqp.reply_to_prefixes";
+
+/// Bytes that a list shows of a dead letter, and that are kept of a message which is refused for its size.
+pub const EXCERPT_BYTES: usize = 16 * 1024;
+
+/// How much of a message a dead letter keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeadBody {
+    Whole,
+    /// The first [`EXCERPT_BYTES`]. Such a letter cannot be requeued.
+    Excerpt,
+}
+
+impl DeadBody {
+    /// What is kept of a message.
+    pub fn of(self, body: &[u8]) -> &[u8] {
+        match self {
+            Self::Whole => body,
+            Self::Excerpt => excerpt(body),
+        }
+    }
+}
+
+/// The first [`EXCERPT_BYTES`] of a message.
+pub fn excerpt(body: &[u8]) -> &[u8] {
+    body.get(..EXCERPT_BYTES).unwrap_or(body)
 }
 
 /// A result on its way out, as the outbox holds it.
@@ -136,7 +169,7 @@ pub struct OutboxMessage {
     /// JSON.
     pub body: Vec<u8>,
     pub correlation_id: Option<String>,
-    pub message_id: String,
+    pub message_id: MessageId,
 }
 
 /// What became of results that were sent. Those in neither list are to be sent again: nothing is known of them.
@@ -171,7 +204,10 @@ impl QueueDepth {
     }
 }
 
-/// A message that was given up.
+/// The label of letters that the broker gave up by itself.
+pub const DELIVERY_LIMIT: &str = "delivery_limit";
+
+/// A message that was given up, without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
     /// Names it in `dead show|requeue|drop`; stays the same while it lies there. Two wholly equal letters share it.
@@ -185,7 +221,26 @@ pub struct DeadLetter {
     pub attempts: Option<u32>,
     pub failed_at: Option<DateTime<Utc>>,
     pub message_id: Option<String>,
-    /// The message as upstream sent it.
+    /// The first [`EXCERPT_BYTES`] of the message as upstream sent it.
+    pub excerpt: Vec<u8>,
+    /// Length of the message as upstream sent it.
+    pub bytes: usize,
+    /// The rest of the message was not kept ([`DeadBody::Excerpt`]).
+    pub is_cut: bool,
+}
+
+impl DeadLetter {
+    /// The reason as a word, [`DELIVERY_LIMIT`] for a letter that the broker gave up.
+    pub fn reason(&self) -> &str {
+        self.label.as_deref().unwrap_or(DELIVERY_LIMIT)
+    }
+}
+
+/// A dead letter with its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenDeadLetter {
+    pub letter: DeadLetter,
+    /// What is kept of the message.
     pub body: Vec<u8>,
 }
 
@@ -194,14 +249,17 @@ pub struct DeadLetter {
 pub enum DeadSelection<'a> {
     All,
     Ids(&'a [String]),
+    /// Those of one [`DeadLetter::reason`].
+    Reason(&'a str),
 }
 
 impl DeadSelection<'_> {
-    /// Whether that letter is meant.
-    pub fn holds(&self, id: &str) -> bool {
+    /// Whether that letter is selected.
+    pub fn holds(&self, letter: &DeadLetter) -> bool {
         match self {
             Self::All => true,
-            Self::Ids(ids) => ids.iter().any(|wanted| wanted == id),
+            Self::Ids(ids) => ids.contains(&letter.id),
+            Self::Reason(reason) => letter.reason() == *reason,
         }
     }
 }
@@ -289,10 +347,11 @@ pub trait Queue: Send + Sync + Debug {
     fn dead_list(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>>;
 
     /// One dead letter; `None` when it is not there.
-    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>>;
+    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>>;
 
     /// Gives dead letters back to the queue they came from, with no attempts counted. Those of unknown origin stay,
-    /// and of wholly equal messages all but one. Returns how many went.
+    /// those of which an excerpt is kept, and of wholly equal messages all but one. Returns how many went. At no time are
+    /// more than a few bodies in memory.
     fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
 
     /// Throws dead letters away. Returns how many.
@@ -324,6 +383,7 @@ mod tests {
             redelivered: false,
             message_id: None,
             reply_to: None,
+            reply_refused: false,
             correlation_id: None,
             traceparent: None,
             enqueued_at: None,

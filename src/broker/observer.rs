@@ -14,6 +14,12 @@ pub trait Observer: Send + Sync + Debug {
     /// Work is paused, because the store is away, or goes on.
     fn paused(&self, _paused: bool) {}
 
+    /// Intake is paused, because recent items failed with one error, or goes on.
+    fn braked(&self, _braked: bool) {}
+
+    /// A message named a queue in `reply_to` that may get no answer.
+    fn reply_refused(&self) {}
+
     /// How many items are being worked on now.
     fn in_flight(&self, _items: usize) {}
 

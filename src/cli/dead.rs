@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::reach::{self, Reach, segment};
 use crate::app::Purpose;
-use crate::broker::{DeadLetter, DeadSelection, Queue};
+use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, Queue};
 use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
@@ -94,14 +94,14 @@ fn summary(letter: &DeadLetter) -> Value {
     json!({
         "id": letter.id, "queue": letter.origin.map(crate::broker::QueueName::as_str), "label": letter.label,
         "error": letter.error, "attempts": letter.attempts, "failed_at": letter.failed_at,
-        "message_id": letter.message_id, "bytes": letter.body.len(),
+        "message_id": letter.message_id, "bytes": letter.bytes,
     })
 }
 
-fn whole(letter: &DeadLetter) -> Value {
-    let mut value = summary(letter);
+fn whole(open: &OpenDeadLetter) -> Value {
+    let mut value = summary(&open.letter);
     if let Some(object) = value.as_object_mut() {
-        object.insert("body".to_owned(), String::from_utf8_lossy(&letter.body).into_owned().into());
+        object.insert("body".to_owned(), String::from_utf8_lossy(&open.body).into_owned().into());
     }
     value
 }

@@ -124,6 +124,7 @@ fn service_keys() -> Vec<Key> {
         Key::own("amqp.dead_exchange", Kind::Name, "exchange of dead letters"),
         Key::own("amqp.dead_queue", Kind::Name, "queue of dead letters"),
         Key::own("amqp.results_exchange", Kind::Name, "exchange of results and signals"),
+        Key::own("amqp.reply_to_prefixes", Kind::Texts, "beginnings of the queue names that reply_to may name"),
         Key::own("amqp.confirm_timeout", CALL, "longest wait for a publisher confirm"),
         Key::own("amqp.reconnect_max", CALL, "longest pause between attempts to connect"),
         Key::own("queue.retry_delays", Kind::Durations { max: DAY }, "pauses before another attempt"),

@@ -73,6 +73,8 @@ pub struct HttpState {
     pub stopping: CancellationToken,
     /// A failed background task makes the process unready.
     pub supervisor: Supervisor,
+    /// Why this process takes no items from the queue; `None` while it does.
+    pub intake_paused: Arc<dyn Fn() -> Option<String> + Send + Sync>,
     /// The metrics in Prometheus' text format.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }

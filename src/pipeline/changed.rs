@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::services::Listeners;
 use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::{Event, Reason};
+use crate::domain::{Event, MessageId, Reason};
 use crate::store::{OutboxDraft, WebhookDraft};
 
 /// What is to be written with the new answers.
@@ -104,7 +104,7 @@ impl Messages {
         listeners: &Listeners,
     ) {
         // Unique per judgement: a copy can be recognised downstream.
-        let message_id = format!("{item_id}:{}:{suffix}", at.timestamp_micros());
+        let message_id = MessageId::new(format!("{item_id}:{}:{suffix}", at.timestamp_micros()));
         if let Some(exchange) = &listeners.results_exchange {
             self.outbox.push(OutboxDraft {
                 exchange: Some(exchange.clone()),

@@ -15,7 +15,7 @@ use super::services::WebhookTarget;
 use super::{PipelineError, Request, Services};
 use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
-use crate::domain::{Event, Item, ids};
+use crate::domain::{Event, Item, MessageId, ids};
 use crate::providers::knowledge;
 use crate::store::{
     ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
@@ -128,7 +128,7 @@ pub(super) async fn answer_again(services: &Services, request: &Request) -> Resu
         routing_key: reply_to.clone(),
         body,
         correlation_id: request.correlation_id.clone(),
-        message_id: format!("{}:{}:again", request.item.item_id, now.timestamp_micros()),
+        message_id: MessageId::new(format!("{}:{}:again", request.item.item_id, now.timestamp_micros())),
     };
     services.store.write_outbox(&[draft], now).await?;
     Ok(())
@@ -202,8 +202,8 @@ struct Told {
 
 impl Told {
     /// Unique per run, stable per message: a copy can be recognised downstream.
-    fn id(result: &ItemResult, suffix: &str) -> String {
-        format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros())
+    fn id(result: &ItemResult, suffix: &str) -> MessageId {
+        MessageId::new(format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros()))
     }
 
     /// The result comes first.

@@ -59,6 +59,7 @@ use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use crate::broker::REPLY_REFUSED;
 use crate::domain::evidence::MatchedReview;
 use crate::domain::item::SourceKind;
 use crate::domain::result::{Cost, ItemResult};
@@ -94,6 +95,8 @@ pub struct Request {
     /// The broker's message id, for idempotency and the result.
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
+    /// The message names a queue in `reply_to` that may get no answer.
+    pub reply_refused: bool,
     pub correlation_id: Option<String>,
     /// When the message was sent: of two texts of an item the later one is to stand.
     pub sent_at: Option<DateTime<Utc>>,
@@ -119,6 +122,7 @@ impl Request {
             phase: Phase::Two,
             message_id: None,
             reply_to: None,
+            reply_refused: false,
             correlation_id: None,
             sent_at: None,
             redelivered: false,
@@ -226,6 +230,9 @@ impl Journal {
     /// Of an item that is to be looked into.
     fn of(services: &Services, request: &Request) -> Self {
         let new = Self::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
+        if request.reply_refused {
+            new.trace(REPLY_REFUSED);
+        }
         Self { anew: request.rejudging.is_some(), ..new }
             .spending(services.item_spend(), services.adjudication_time())
             .paid_from(services.tenants.purse(request.item.channel.as_deref()))

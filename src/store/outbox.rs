@@ -11,6 +11,7 @@ use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
 use crate::broker::{OutboxMessage, Published};
+use crate::domain::MessageId;
 
 /// A message to be published once the transaction stands.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct OutboxDraft {
     /// JSON text.
     pub body: String,
     pub correlation_id: Option<String>,
-    pub message_id: String,
+    pub message_id: MessageId,
 }
 
 pub(super) async fn write(
@@ -224,7 +225,7 @@ impl Store {
                 routing_key: row.try_get("routing_key")?,
                 body: row.try_get::<String, _>("body")?.into_bytes(),
                 correlation_id: row.try_get("correlation_id")?,
-                message_id: row.try_get("message_id")?,
+                message_id: MessageId::new(row.try_get::<String, _>("message_id")?),
             });
         }
         // RETURNING keeps no order.
@@ -293,7 +294,7 @@ mod tests {
             routing_key: "reply".to_owned(),
             body: "{}".to_owned(),
             correlation_id: None,
-            message_id: id.to_owned(),
+            message_id: id.into(),
         }
     }
 

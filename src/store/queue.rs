@@ -14,10 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Store, StoreError};
 use crate::broker::{
-    DeadLetter, DeadSelection, Delivery, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName, Receipt,
-    Settle,
+    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, Published, Queue, QueueDepth, QueueError,
+    QueueName, Receipt, Settle,
 };
 use crate::domain::Clock;
+
+mod dead;
 
 /// After this long without a renewal a message is taken from whoever holds it: that process is dead. Long enough for
 /// clocks of several machines that lie a minute apart.
@@ -154,7 +156,8 @@ impl TableQueue {
                      AND ($1 OR taken_at NOT BETWEEN $2 AND $5 + ($5 - $2))
                  FOR UPDATE SKIP LOCKED),
              gone AS (
-                 DELETE FROM queue_messages q USING expired e WHERE q.id = e.id AND e.lost >= $3 RETURNING q.*),
+                 DELETE FROM queue_messages q USING expired e WHERE q.id = e.id AND e.lost >= $3
+                 RETURNING q.queue, q.body, q.attempts, q.message_id, q.reply_to, q.correlation_id, q.enqueued_at),
              dead AS (
                  INSERT INTO dead_messages (queue, body, attempts, error_label, error, message_id, reply_to,
                      correlation_id, enqueued_at, failed_at)
@@ -225,6 +228,7 @@ impl TableQueue {
             redelivered: row.try_get::<i32, _>("deliveries")? > 1,
             message_id: row.try_get("message_id")?,
             reply_to: row.try_get("reply_to")?,
+            reply_refused: false,
             correlation_id: row.try_get("correlation_id")?,
             // Nothing between the API and the table carries one.
             traceparent: None,
@@ -294,23 +298,7 @@ impl TableQueue {
                 .execute(pool)
                 .await?;
             }
-            Settle::Dead { label, error } => {
-                // Moved in one statement: at no moment in both tables or in none.
-                sqlx::query(
-                    "WITH gone AS (DELETE FROM queue_messages WHERE id = $1 AND taken_by = $6 RETURNING *)
-                     INSERT INTO dead_messages (queue, body, attempts, error_label, error, message_id, reply_to,
-                         correlation_id, enqueued_at, failed_at)
-                     SELECT queue, body, $2, $3, $4, message_id, reply_to, correlation_id, enqueued_at, $5 FROM gone",
-                )
-                .bind(id)
-                .bind(i32::try_from(delivery.attempts).unwrap_or(i32::MAX))
-                .bind(label)
-                .bind(error)
-                .bind(now)
-                .bind(&self.name)
-                .execute(pool)
-                .await?;
-            }
+            how @ Settle::Dead { .. } => self.bury(id, delivery.attempts, &how, now).await?,
             Settle::Requeue => {
                 sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE id = $1 AND taken_by = $2")
                     .bind(id)
@@ -358,62 +346,6 @@ impl TableQueue {
             dead: unsigned(row.3),
             oldest: row.4.map(|moment| self.by_reader(moment)),
         })
-    }
-
-    async fn dead(&self, ids: Option<&[i64]>, limit: i64) -> Result<Vec<DeadLetter>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id, queue, body, attempts, error_label, error, message_id, failed_at FROM dead_messages
-             WHERE $1::bigint[] IS NULL OR id = ANY($1) ORDER BY id LIMIT $2",
-        )
-        .bind(ids)
-        .bind(limit)
-        .fetch_all(&self.store.pool)
-        .await?;
-        let mut letters = Vec::with_capacity(rows.len());
-        for row in rows {
-            let queue: String = row.try_get("queue")?;
-            letters.push(DeadLetter {
-                id: row.try_get::<i64, _>("id")?.to_string(),
-                origin: QueueName::parse(&queue),
-                label: Some(row.try_get("error_label")?),
-                error: Some(row.try_get("error")?),
-                attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).ok(),
-                failed_at: Some(row.try_get("failed_at")?),
-                message_id: row.try_get("message_id")?,
-                body: row.try_get("body")?,
-            });
-        }
-        Ok(letters)
-    }
-
-    async fn revive(&self, ids: Option<Vec<i64>>) -> Result<u64, StoreError> {
-        let done = sqlx::query(
-            "WITH gone AS (DELETE FROM dead_messages WHERE $1::bigint[] IS NULL OR id = ANY($1) RETURNING *)
-             INSERT INTO queue_messages (queue, body, message_id, reply_to, correlation_id, enqueued_at, available_at)
-             SELECT queue, body, message_id, reply_to, correlation_id, enqueued_at, $2 FROM gone",
-        )
-        .bind(ids)
-        .bind(self.clock.now())
-        .execute(&self.store.pool)
-        .await?;
-        self.store.wake_queue.notify_one();
-        Ok(done.rows_affected())
-    }
-
-    async fn drop_dead(&self, ids: Option<Vec<i64>>) -> Result<u64, StoreError> {
-        let done = sqlx::query("DELETE FROM dead_messages WHERE $1::bigint[] IS NULL OR id = ANY($1)")
-            .bind(ids)
-            .execute(&self.store.pool)
-            .await?;
-        Ok(done.rows_affected())
-    }
-}
-
-/// `None` for all; ids that are no numbers name nothing.
-fn numbers(which: DeadSelection<'_>) -> Option<Vec<i64>> {
-    match which {
-        DeadSelection::All => None,
-        DeadSelection::Ids(ids) => Some(ids.iter().filter_map(|id| id.parse().ok()).collect()),
     }
 }
 
@@ -472,26 +404,23 @@ impl Queue for TableQueue {
     fn dead_list(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>> {
         Box::pin(async move {
             let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-            self.dead(None, limit).await.map_err(failed("listing dead letters"))
+            self.letters(limit).await.map_err(failed("listing dead letters"))
         })
     }
 
-    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>> {
         Box::pin(async move {
             let Ok(id) = id.parse::<i64>() else { return Ok(None) };
-            let mut found = self.dead(Some(&[id]), 1).await.map_err(failed("reading a dead letter"))?;
-            Ok(found.pop())
+            self.open_letter(id).await.map_err(failed("reading a dead letter"))
         })
     }
 
     fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
-        Box::pin(async move { self.revive(numbers(which)).await.map(count).map_err(failed("requeueing dead letters")) })
+        Box::pin(async move { self.revive(which).await.map(count).map_err(failed("requeueing dead letters")) })
     }
 
     fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>> {
-        Box::pin(
-            async move { self.drop_dead(numbers(which)).await.map(count).map_err(failed("dropping dead letters")) },
-        )
+        Box::pin(async move { self.drop_dead(which).await.map(count).map_err(failed("dropping dead letters")) })
     }
 
     fn stop_receiving(&self) {

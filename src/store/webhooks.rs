@@ -9,7 +9,7 @@ use serde::Serialize;
 use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
-use crate::domain::Event;
+use crate::domain::{Event, MessageId};
 
 /// A message for one webhook.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct WebhookDraft {
     pub event: Event,
     /// JSON text, signed and sent as it stands.
     pub body: String,
-    pub message_id: String,
+    pub message_id: MessageId,
 }
 
 pub(super) async fn write(
@@ -46,7 +46,7 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(30);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookMessage {
     pub id: i64,
-    pub message_id: String,
+    pub message_id: MessageId,
     pub body: String,
 }
 
@@ -251,7 +251,7 @@ impl Store {
         for row in rows {
             messages.push(WebhookMessage {
                 id: row.try_get("id")?,
-                message_id: row.try_get("message_id")?,
+                message_id: MessageId::new(row.try_get::<String, _>("message_id")?),
                 body: row.try_get("body")?,
             });
         }

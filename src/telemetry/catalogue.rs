@@ -387,6 +387,10 @@ metrics! {
         "Age of the oldest message that waits or is worked on. It grows during a standstill; where the broker cannot tell a message's age, it is at most this.";
     WORKER_PAUSED = Gauge, Count, "worker_paused", [],
         "1 while this process takes nothing from the queue because the store is away, else 0.";
+    INTAKE_BRAKED = Gauge, Count, "intake_braked", [],
+        "1 while this process takes nothing from the queue, or one item at a time, because recent items failed with one error, else 0.";
+    REPLIES_REFUSED = Counter, Count, "replies_refused_total", [],
+        "Messages that ask for a reply in a queue that may get none; their results go to the exchange alone.";
     QUEUE_DEPTH = Gauge, Count, "queue_depth", [QUEUE], "Messages that wait, by queue.";
     DEAD_LETTERS = Gauge, Count, "dead_letters", [], "Messages that wait for a person now.";
     BROKER_RECONNECTS = Counter, Count, "broker_reconnects_total", [], "Connections to the broker made anew after a loss.";

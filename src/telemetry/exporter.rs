@@ -157,6 +157,8 @@ pub(super) mod tests {
         record::stage("judge", took);
         record::queue_lag(took);
         record::worker_paused(true);
+        record::intake_braked(true);
+        record::reply_refused();
         record::queue_depth("enrichment_queue", 7);
         record::dead_letters(1);
         record::broker_reconnected();

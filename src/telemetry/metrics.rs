@@ -44,6 +44,7 @@ pub(super) fn record_zeros() {
     set(&c::ITEMS_IN_FLIGHT, [], 0.0);
     set(&c::QUEUE_LAG, [], 0.0);
     set(&c::WORKER_PAUSED, [], 0.0);
+    set(&c::INTAKE_BRAKED, [], 0.0);
 }
 
 fn combinations(metric: &Metric) -> Vec<Vec<Label>> {
@@ -99,6 +100,16 @@ pub fn stage(stage: &str, took: Duration) {
 /// Whether work is paused because the store is away.
 pub fn worker_paused(paused: bool) {
     set(&c::WORKER_PAUSED, [], f64::from(u8::from(paused)));
+}
+
+/// Whether intake is paused because recent items failed with one error.
+pub fn intake_braked(braked: bool) {
+    set(&c::INTAKE_BRAKED, [], f64::from(u8::from(braked)));
+}
+
+/// A message named a queue in `reply_to` that may get no answer.
+pub fn reply_refused() {
+    count(&c::REPLIES_REFUSED, [], 1);
 }
 
 /// Age of the oldest message that waits or is worked on.

@@ -1,5 +1,6 @@
 //! One delivery, from the queue's hand to its end.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -7,12 +8,13 @@ use futures::FutureExt;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::brake::{Brake, Effect};
 use super::disposition::{Outcome, disposition};
 use super::in_flight::InFlight;
 use super::lag::Lag;
 use super::notice::{Notice, NoticeKind};
 use super::overload::{Admission, Load, Overload};
-use super::pause::Pause;
+use super::pause::{Admitted, Pause, PauseReason};
 use super::{ProcessError, Work, WorkerParts, WorkerSettings};
 use crate::broker::{Delivery, QueueName, Settle};
 use crate::domain::Item;
@@ -28,6 +30,7 @@ pub(super) struct Bench {
     pub(super) parts: WorkerParts,
     pub(super) overload: Overload,
     pub(super) pause: Pause,
+    pub(super) brake: Brake,
     pub(super) lag: Lag,
     /// The grace is over: what is not done goes back.
     pub(super) hand_back: CancellationToken,
@@ -36,7 +39,7 @@ pub(super) struct Bench {
 
 impl Bench {
     /// Works on one delivery and settles it. Never fails: what goes wrong decides how it is settled.
-    pub(super) async fn handle(&self, mut delivery: Delivery) {
+    pub(super) async fn handle(&self, mut delivery: Delivery, admitted: Admitted) {
         // A producer may put anything into them; they are stored, and no database stores a NUL.
         for name in
             [&mut delivery.message_id, &mut delivery.reply_to, &mut delivery.correlation_id].into_iter().flatten()
@@ -51,15 +54,54 @@ impl Bench {
         let in_hand = self.lag.taken(delivery.queue, delivery.enqueued_at, now);
         self.in_flight.begun(&*self.parts.observer);
         let outcome = self.work_on(&delivery).await;
-        if let Outcome::Failed(ProcessError::Away { detail, .. }) = &outcome {
-            self.pause.begin(detail);
-        }
-        let how = disposition(&outcome, delivery.attempts, &self.settings.retry);
+        let how = self.decide(&delivery, &outcome, admitted);
         self.tell(&delivery, &outcome, &how);
         self.end(&delivery, &outcome, how).await;
         self.in_flight.ended(&*self.parts.observer);
         self.lag.settled(in_hand);
         self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
+    }
+
+    /// How the delivery is settled, and whether intake pauses or resumes.
+    fn decide(&self, delivery: &Delivery, outcome: &Outcome, admitted: Admitted) -> Settle {
+        let mut hasher = DefaultHasher::new();
+        delivery.body.hash(&mut hasher);
+        let ruling = self.brake.record(hasher.finish(), outcome, admitted == Admitted::AsTrial, Instant::now());
+        match ruling.effect {
+            Effect::Engaged { label, failures, delay } => {
+                self.parts.observer.braked(true);
+                self.pause.begin(PauseReason::Failing { label, failures, delay });
+            }
+            Effect::Released => {
+                tracing::info!("the item that was tried succeeded; intake resumed");
+                self.parts.observer.braked(false);
+                self.pause.end();
+            }
+            Effect::Undecided => match outcome {
+                // The store's own pause comes first; one item is tried after it.
+                Outcome::Failed(ProcessError::Away { .. }) => {}
+                _ => self.pause.offer_one(),
+            },
+            Effect::None => {}
+        }
+        if let Outcome::Failed(ProcessError::Away { detail, .. }) = outcome {
+            self.pause.begin(PauseReason::StoreAway(detail.clone()));
+        }
+        if ruling.is_put_off {
+            let delay = self.settings.retry.delay(0);
+            let (queue, message_id) = (delivery.queue.as_str(), delivery.message_id.as_deref());
+            tracing::warn!(queue, message_id, reason = outcome.reason(), ?delay, "item failed during a pause; put off");
+            return Settle::Defer { delay };
+        }
+        disposition(outcome, delivery.attempts, &self.settings.retry)
+    }
+
+    /// Gives back what was taken while a pause began.
+    pub(super) async fn return_unused(&self, delivery: &Delivery) {
+        if let Err(error) = self.parts.queue.settle(delivery, Settle::Requeue).await {
+            tracing::debug!(%error, "a delivery could not be handed back yet");
+            self.hand_back_later(delivery).await;
+        }
     }
 
     async fn work_on(&self, delivery: &Delivery) -> Outcome {
@@ -83,6 +125,7 @@ impl Bench {
             },
             message_id: delivery.message_id.clone(),
             reply_to: delivery.reply_to.clone(),
+            reply_refused: delivery.reply_refused,
             correlation_id: delivery.correlation_id.clone(),
             sent_at: delivery.sent_at,
             traceparent: delivery.traceparent.clone(),
@@ -118,7 +161,7 @@ impl Bench {
                 let attempt = delivery.attempts.saturating_add(1);
                 tracing::warn!(queue, message_id, attempt, reason = error_label, %error, ?delay, "an item is tried again later");
             }
-            Settle::Dead { label, error } => {
+            Settle::Dead { label, error, .. } => {
                 self.parts.observer.dead(outcome.reason());
                 tracing::warn!(queue, message_id, reason = label, %error, "an item is given up; see `corroborate dead list`");
             }
@@ -133,7 +176,7 @@ impl Bench {
     /// Tells upstream where there is something to tell, then settles.
     async fn end(&self, delivery: &Delivery, outcome: &Outcome, how: Settle) {
         let notice = match (&how, outcome) {
-            (Settle::Dead { label, error }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
+            (Settle::Dead { label, error, .. }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
             (_, Outcome::Dropped) => {
                 let why = "the daemon is overloaded and set to drop the excess; send the item again later";
                 Some((NoticeKind::Dropped, "overload", why.to_owned()))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{ProcessError, Processed};
-use crate::broker::Settle;
+use crate::broker::{DeadBody, Settle};
 use crate::domain::Reject;
 
 /// How one delivery ended.
@@ -92,13 +92,17 @@ pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Se
         let tried = attempts.saturating_add(1);
         if tried >= policy.max_attempts {
             let error = format!("tried {tried} times, the last time: {error}");
-            return Settle::Dead { label: label.to_owned(), error };
+            return Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
         }
         Settle::Retry { error_label: label, error, delay: policy.delay(attempts) }
     };
-    let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error };
+    let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
     match outcome {
         Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
+        // Its size is what is wrong with it: an excerpt will do.
+        Outcome::Rejected(reject @ Reject::TooLarge { .. }) => {
+            Settle::Dead { label: reject.label().to_owned(), error: reject.to_string(), body: DeadBody::Excerpt }
+        }
         Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
         Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
         // It is tried again soon and as often as it takes: work is paused meanwhile, and this says nothing of the item.

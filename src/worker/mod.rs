@@ -1,6 +1,7 @@
 //! The worker: takes deliveries, has each worked on, and settles it by what came of it.
 //!
-//! A permit first, then a delivery: nothing is fetched that nobody has time for, nor while the store is away (`pause`).
+//! A permit first, then a delivery: nothing is fetched that nobody has time for, nor while the store is away or recent
+//! items failed with one error (`pause`, `brake`).
 //! What is done with an item is a function handed in ([`Process`]); this room never asks a provider, writes a row or judges a
 //! claim. [`disposition()`] alone decides whether something is tried again, [`overload`] alone what is shed.
 //!
@@ -26,6 +27,7 @@ use crate::domain::verdict::Phase;
 use crate::domain::{Clock, Item};
 
 mod allowance;
+mod brake;
 mod delivery;
 mod disposition;
 mod in_flight;
@@ -38,11 +40,13 @@ mod resume;
 mod tests;
 
 pub use self::allowance::{Allowance, OwnAllowance};
+pub use self::brake::BrakePolicy;
 pub use self::disposition::{Outcome, RetryPolicy, disposition};
 pub use self::notice::{Announce, FAILED_KEY, Notice, NoticeKind, SKIPPED_KEY, announce_over};
 pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
-pub use self::pause::Probe;
+pub use self::pause::{IntakeStatus, Probe};
 
+use self::brake::Brake;
 use self::delivery::Bench;
 use self::in_flight::InFlight;
 use self::lag::Lag;
@@ -61,6 +65,8 @@ pub struct Work {
     pub phase: Phase,
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
+    /// The message names a queue that may get no answer.
+    pub reply_refused: bool,
     pub correlation_id: Option<String>,
     /// When the message was sent.
     pub sent_at: Option<DateTime<Utc>>,
@@ -110,6 +116,7 @@ pub struct WorkerSettings {
     /// Longest time any item may take, far beyond its own deadline: it frees a hand that hangs.
     pub item_limit: Duration,
     pub retry: RetryPolicy,
+    pub brake: BrakePolicy,
     pub overload: OverloadLimits,
     /// How often the queues are counted.
     pub poll_every: Duration,
@@ -122,6 +129,7 @@ impl Default for WorkerSettings {
             grace: Duration::from_secs(30),
             item_limit: Duration::from_mins(5),
             retry: RetryPolicy::default(),
+            brake: BrakePolicy::default(),
             overload: OverloadLimits::default(),
             poll_every: Duration::from_secs(2),
         }
@@ -141,6 +149,8 @@ pub struct WorkerParts {
     pub allowance: Arc<dyn Allowance>,
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
+    /// Says why no items are taken.
+    pub status: IntakeStatus,
 }
 
 impl fmt::Debug for WorkerParts {
@@ -173,7 +183,8 @@ pub async fn run(
     let queue = Arc::clone(&parts.queue);
     let bench = Arc::new(Bench {
         overload: Overload::new(settings.overload, Arc::clone(&parts.allowance)),
-        pause: Pause::new(),
+        brake: Brake::new(settings.brake.clone()),
+        pause: Pause::new(parts.status.clone()),
         lag: Lag::default(),
         hand_back: CancellationToken::new(),
         in_flight: InFlight::default(),
@@ -212,15 +223,15 @@ async fn take(
         };
         // The semaphore is never closed.
         let Ok(permit) = permit else { return Ok(()) };
-        loop {
-            // Every arm only waits.
+        let admitted = loop {
+            // Every arm only waits, but the last: what it returns is not lost.
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(()),
                 Some(ended) = tasks.join_next() => crash(ended)?,
-                () = bench.pause.over() => break,
+                admitted = bench.pause.admit() => break admitted,
             }
-        }
+        };
         // Kept across the inner loop, so that it is dropped at the shutdown only.
         let mut receiving = bench.parts.queue.receive();
         let delivery = loop {
@@ -238,8 +249,12 @@ async fn take(
             Err(error) => return Err(WorkerError::Queue(error)),
         };
         let bench = Arc::clone(bench);
+        let confirmed = bench.pause.confirm(admitted);
         tasks.spawn(tracker.track_future(async move {
-            bench.handle(delivery).await;
+            match confirmed {
+                Some(admitted) => bench.handle(delivery, admitted).await,
+                None => bench.return_unused(&delivery).await,
+            }
             drop(permit);
         }));
     }

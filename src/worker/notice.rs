@@ -7,11 +7,11 @@ use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::broker::{Delivery, OutboxMessage, Queue, QueueName};
+use crate::broker::{Delivery, OutboxMessage, Queue, QueueName, REPLY_REFUSED, excerpt};
 use crate::domain::degradation::Degradation;
-use crate::domain::item::MAX_MESSAGE_BYTES;
+use crate::domain::excerpt::item_id_of;
 use crate::domain::result::{Context, Cost, ItemResult};
-use crate::domain::{Clock, Status};
+use crate::domain::{Clock, MessageId, Status, ids};
 
 /// The routing key of what was given up.
 pub const FAILED_KEY: &str = "item.failed";
@@ -39,6 +39,14 @@ impl NoticeKind {
         }
     }
 
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dropped => "dropped",
+            Self::Deferred => "deferred",
+            Self::Dead => "given up",
+        }
+    }
+
     /// The status of its result, and the key that everybody who listens hears it under.
     const fn told_as(self) -> (Status, &'static str) {
         match self {
@@ -52,11 +60,15 @@ impl NoticeKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub kind: NoticeKind,
+    /// The same each time the notice is sent, and another for another notice.
+    pub id: String,
     pub queue: QueueName,
     /// Empty when the message does not say.
     pub item_id: String,
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
+    /// The message names a queue that may get no answer.
+    pub reply_refused: bool,
     pub correlation_id: Option<String>,
     /// The reason as a word from a closed set.
     pub label: String,
@@ -69,12 +81,15 @@ pub type Announce = Arc<dyn Fn(Notice) -> BoxFuture<'static, Result<(), String>>
 
 impl Notice {
     pub(super) fn of(delivery: &Delivery, kind: NoticeKind, label: &str, detail: String) -> Self {
+        let item_id = item_id_of(excerpt(&delivery.body)).unwrap_or_default();
         Self {
             kind,
+            id: notice_id(delivery, kind, label, &item_id),
             queue: delivery.queue,
-            item_id: item_id(&delivery.body).unwrap_or_default(),
+            item_id,
             message_id: delivery.message_id.clone(),
             reply_to: delivery.reply_to.clone(),
+            reply_refused: delivery.reply_refused,
             correlation_id: delivery.correlation_id.clone(),
             label: label.to_owned(),
             detail,
@@ -84,6 +99,10 @@ impl Notice {
     /// The result that says it: status `failed` or `skipped`, nothing found, the reason as explanation and in the trace.
     pub fn result(&self, now: DateTime<Utc>) -> ItemResult {
         let overload = matches!(self.kind, NoticeKind::Dropped | NoticeKind::Deferred);
+        let mut trace = vec![format!("worker: {self}")];
+        if self.reply_refused {
+            trace.push(REPLY_REFUSED.to_owned());
+        }
         ItemResult {
             schema: 1,
             item_id: self.item_id.clone(),
@@ -106,7 +125,7 @@ impl Notice {
             main_claim: None,
             context: Context::default(),
             cost: Cost::default(),
-            trace: vec![format!("worker: {self}")],
+            trace,
         }
     }
 
@@ -115,17 +134,17 @@ impl Notice {
     pub fn messages(&self, results_exchange: &str, now: DateTime<Utc>) -> Vec<OutboxMessage> {
         // Plain data with text keys always serialises.
         let body = serde_json::to_vec(&self.result(now)).unwrap_or_default();
-        let message = |exchange: Option<&str>, routing_key: &str| OutboxMessage {
+        let message = |exchange: Option<&str>, routing_key: &str, copy: &str| OutboxMessage {
             id: 0,
             exchange: exchange.map(str::to_owned),
             routing_key: routing_key.to_owned(),
             body: body.clone(),
             correlation_id: self.correlation_id.clone(),
-            message_id: format!("{:032x}", rand::random::<u128>()),
+            message_id: MessageId::new(format!("{}{copy}", self.id)),
         };
-        let mut messages = vec![message(Some(results_exchange), self.kind.told_as().1)];
+        let mut messages = vec![message(Some(results_exchange), self.kind.told_as().1, "")];
         if let Some(reply_to) = self.reply_to.as_deref().filter(|_| self.kind.is_final()) {
-            messages.push(message(None, reply_to));
+            messages.push(message(None, reply_to, ":reply"));
         }
         messages
     }
@@ -133,23 +152,20 @@ impl Notice {
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            NoticeKind::Dropped => "dropped",
-            NoticeKind::Deferred => "deferred",
-            NoticeKind::Dead => "given up",
-        };
-        write!(f, "{kind} ({}): {}", self.label, self.detail)
+        write!(f, "{} ({}): {}", self.kind.as_str(), self.label, self.detail)
     }
 }
 
-/// The `item_id` of a message that is perhaps no item. Looked for only where it is cheap.
-fn item_id(body: &[u8]) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct OnlyId {
-        item_id: String,
-    }
-    let body = Some(body).filter(|body| body.len() <= MAX_MESSAGE_BYTES)?;
-    serde_json::from_slice::<OnlyId>(body).ok().map(|only| only.item_id)
+/// A notice's id. A delivery that comes again with the same fate has the same one. Each deferral and each requeue gives a
+/// message another due time, so that it has another.
+fn notice_id(delivery: &Delivery, kind: NoticeKind, label: &str, item_id: &str) -> String {
+    let content = match &delivery.message_id {
+        Some(message_id) => message_id.clone(),
+        None => ids::bytes_hash(&delivery.body),
+    };
+    let due = delivery.enqueued_at.map(|due| due.timestamp_micros().to_string()).unwrap_or_default();
+    let parts = [delivery.queue.as_str(), kind.as_str(), label, item_id, &content, &due];
+    format!("notice:{}", ids::content_hash(&parts))
 }
 
 /// Sends notices straight to the broker, past the outbox: they need no database, and the delivery they speak of is not
@@ -179,10 +195,12 @@ mod tests {
     fn notice(kind: NoticeKind) -> Notice {
         Notice {
             kind,
+            id: "notice:1".to_owned(),
             queue: QueueName::Enrichment,
             item_id: "a".to_owned(),
             message_id: Some("m".to_owned()),
             reply_to: Some("answers".to_owned()),
+            reply_refused: false,
             correlation_id: Some("c".to_owned()),
             label: "no_text".to_owned(),
             detail: "the item has no text".to_owned(),
@@ -215,10 +233,54 @@ mod tests {
         }
     }
 
+    fn delivery(message_id: Option<&str>, body: &[u8], attempts: u32, due: i64) -> Delivery {
+        Delivery {
+            queue: QueueName::Enrichment,
+            body: body.to_vec(),
+            attempts,
+            redelivered: attempts > 0,
+            message_id: message_id.map(str::to_owned),
+            reply_to: Some("answers".to_owned()),
+            reply_refused: false,
+            correlation_id: None,
+            traceparent: None,
+            enqueued_at: DateTime::from_timestamp_micros(due),
+            sent_at: None,
+            receipt: crate::broker::Receipt::Table(1),
+        }
+    }
+
     #[test]
-    fn the_item_is_named_even_when_it_is_none() {
-        assert_eq!(item_id(br#"{"schema":1,"item_id":"x","text":7}"#).as_deref(), Some("x"));
-        assert_eq!(item_id(b"{nonsense"), None);
-        assert_eq!(item_id(br#"{"item_id":7}"#), None);
+    fn notice_has_the_same_ids_when_it_is_sent_again_and_others_when_it_is_another() {
+        let ids = |delivery: &Delivery, kind, label| {
+            let notice = Notice::of(delivery, kind, label, "why".to_owned());
+            let messages = notice.messages("results", DateTime::UNIX_EPOCH);
+            messages.into_iter().map(|message| message.message_id).collect::<Vec<_>>()
+        };
+        let body: &[u8] = br#"{"item_id":"a"}"#;
+        let first = ids(&delivery(Some("m"), body, 0, 1), NoticeKind::Dead, "no_text");
+        assert_eq!(first.len(), 2);
+        assert_ne!(first[0], first[1], "the answer is another message than the notice to everybody");
+        assert_eq!(ids(&delivery(Some("m"), body, 0, 1), NoticeKind::Dead, "no_text"), first, "handed out again");
+        for other in [
+            ids(&delivery(Some("n"), body, 0, 1), NoticeKind::Dead, "no_text"),
+            ids(&delivery(Some("m"), body, 0, 2), NoticeKind::Dead, "no_text"),
+            ids(&delivery(Some("m"), body, 0, 1), NoticeKind::Dead, "not_json"),
+            ids(&delivery(None, body, 0, 1), NoticeKind::Dead, "no_text"),
+            ids(&delivery(None, b"{}", 0, 1), NoticeKind::Dead, "no_text"),
+        ] {
+            assert!(other.iter().all(|id| !first.contains(id)), "{other:?}");
+        }
+        let deferred = ids(&delivery(Some("m"), body, 0, 1), NoticeKind::Deferred, "no_text");
+        assert!(!first.contains(&deferred[0]));
+    }
+
+    #[test]
+    fn notice_says_that_the_answer_was_refused() {
+        let refused = Delivery { reply_to: None, reply_refused: true, ..delivery(None, b"{", 0, 1) };
+        let notice = Notice::of(&refused, NoticeKind::Dead, "not_json", "why".to_owned());
+        assert_eq!(notice.messages("results", DateTime::UNIX_EPOCH).len(), 1);
+        let trace = notice.result(DateTime::UNIX_EPOCH).trace;
+        assert!(trace.iter().any(|line| line.contains("reply_to")), "{trace:?}");
     }
 }

@@ -1,7 +1,9 @@
-//! The pause while the store is away: nothing is consumed, no attempt counts, and work goes on by itself afterwards.
+//! Whether items are taken from the queue: all, none during a pause, or one after a failure brake's pause.
 
+use std::fmt;
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -9,43 +11,145 @@ use tokio::sync::watch;
 /// Asks whether the store takes what is written to it. Asked only during a pause.
 pub type Probe = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Whether work is paused, and why.
-#[derive(Debug)]
-pub(super) struct Pause(watch::Sender<Option<String>>);
+/// Why no items are taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PauseReason {
+    /// The store is away. The pause ends when it is back.
+    StoreAway(String),
+    /// Recent items failed with one error. After the delay one item is tried.
+    Failing { label: &'static str, failures: usize, delay: Duration },
+}
 
-impl Pause {
-    pub(super) fn new() -> Self {
-        Self(watch::Sender::new(None))
+impl fmt::Display for PauseReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoreAway(why) => write!(f, "the store is away: {why}"),
+            Self::Failing { label, failures: 1, .. } => {
+                write!(f, "items fail with {label}; the one that was tried failed as well")
+            }
+            Self::Failing { label, failures, .. } => {
+                write!(f, "{failures} of the last items failed with {label}; one is tried from time to time")
+            }
+        }
+    }
+}
+
+/// Why a process takes no items, for readiness. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct IntakeStatus(Arc<Mutex<Option<String>>>);
+
+impl IntakeStatus {
+    /// The reason; `None` while items are taken.
+    pub fn paused(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Pauses work; nothing changes where it is paused already.
-    pub(super) fn begin(&self, why: &str) {
-        self.0.send_if_modified(|paused| {
-            let begins = paused.is_none();
+    pub(super) fn set(&self, reason: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Intake {
+    Open,
+    Paused(PauseReason),
+    /// One item may be taken.
+    OneItem,
+    /// That item is waited for, or in work.
+    Trial,
+}
+
+/// How a delivery was let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admitted {
+    AsUsual,
+    /// The one item that is tried after a pause.
+    AsTrial,
+}
+
+/// Whether items are taken, and why not.
+#[derive(Debug)]
+pub(super) struct Pause {
+    intake: watch::Sender<Intake>,
+    status: IntakeStatus,
+}
+
+impl Pause {
+    pub(super) fn new(status: IntakeStatus) -> Self {
+        Self { intake: watch::Sender::new(Intake::Open), status }
+    }
+
+    /// Pauses intake; nothing changes during another pause.
+    pub(super) fn begin(&self, reason: PauseReason) {
+        self.intake.send_if_modified(|intake| {
+            let begins = !matches!(intake, Intake::Paused(_));
             if begins {
-                *paused = Some(why.to_owned());
+                self.status.set(Some(reason.to_string()));
+                *intake = Intake::Paused(reason);
             }
             begins
         });
     }
 
-    /// Returns when work is not paused.
-    pub(super) async fn over(&self) {
-        let mut paused = self.0.subscribe();
-        // The sender is in `self`: it cannot be gone.
-        let _closed = paused.wait_for(Option::is_none).await;
-    }
-
-    /// Returns when work is paused, with the reason.
-    pub(super) async fn begun(&self) -> String {
-        let mut paused = self.0.subscribe();
-        match paused.wait_for(Option::is_some).await {
-            Ok(reason) => reason.clone().unwrap_or_default(),
-            Err(_closed) => String::new(),
+    /// Returns when an item may be taken.
+    pub(super) async fn admit(&self) -> Admitted {
+        let mut intake = self.intake.subscribe();
+        loop {
+            // What this returns locks the value. The sender is in `self`: it cannot be gone.
+            drop(intake.wait_for(|intake| matches!(intake, Intake::Open | Intake::OneItem)).await);
+            if let Some(admitted) = self.try_admit() {
+                return admitted;
+            }
         }
     }
 
+    /// How an item may be taken now; `None` during a pause, and while one item is tried.
+    fn try_admit(&self) -> Option<Admitted> {
+        let mut admitted = None;
+        self.intake.send_if_modified(|intake| {
+            admitted = match intake {
+                Intake::Open => Some(Admitted::AsUsual),
+                Intake::OneItem => Some(Admitted::AsTrial),
+                Intake::Paused(_) | Intake::Trial => None,
+            };
+            let is_trial = admitted == Some(Admitted::AsTrial);
+            if is_trial {
+                *intake = Intake::Trial;
+            }
+            is_trial
+        });
+        admitted
+    }
+
+    /// Looks again when the item is there, since it may have been waited for longer than a pause. `None`: give it back.
+    pub(super) fn confirm(&self, admitted: Admitted) -> Option<Admitted> {
+        match admitted {
+            Admitted::AsTrial => Some(Admitted::AsTrial),
+            Admitted::AsUsual => self.try_admit(),
+        }
+    }
+
+    /// Returns when intake is paused, with the reason.
+    pub(super) async fn begun(&self) -> PauseReason {
+        let mut intake = self.intake.subscribe();
+        loop {
+            if let Intake::Paused(reason) = &*intake.borrow_and_update() {
+                return reason.clone();
+            }
+            if intake.changed().await.is_err() {
+                // The sender is in `self`: it cannot be gone.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Lets one item in.
+    pub(super) fn offer_one(&self) {
+        self.intake.send_replace(Intake::OneItem);
+    }
+
     pub(super) fn end(&self) {
-        self.0.send_replace(None);
+        self.status.set(None);
+        self.intake.send_replace(Intake::Open);
     }
 }

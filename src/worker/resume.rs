@@ -1,4 +1,4 @@
-//! The end of a pause: the store is asked until it is back.
+//! The end of a pause: a store that is away is asked until it is back, after the brake's pause one item is tried.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::delivery::Bench;
-use super::pause::Probe;
+use super::pause::{PauseReason, Probe};
 
 /// The wait before the store is asked for the first time; it doubles after each failure.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -18,43 +18,64 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// An answer that takes longer is none.
 const PROBE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Ends each pause when the store is back. Runs until `stop`.
+/// Ends each pause: that of a store which is away when it is back, that of the brake by trying one item. Runs until `stop`.
 pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
     loop {
         // Both arms only wait.
-        let why = tokio::select! {
+        let reason = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            why = bench.pause.begun() => why,
+            reason = bench.pause.begun() => reason,
         };
-        let since = Instant::now();
-        tracing::warn!(
-            why,
-            "the store is away; nothing is taken from the queue until it is back, and no attempt counts"
-        );
-        bench.parts.observer.paused(true);
-        let waiting = async {
-            bench.parts.queue.pause_receiving(true).await;
-            wait_for_the_store(&bench.parts.probe).await;
+        let sat_out = async {
+            match &reason {
+                PauseReason::StoreAway(why) => wait_for_store(&bench, why).await,
+                PauseReason::Failing { label, failures, delay } => {
+                    sit_out(&bench, label, *failures, *delay).await;
+                }
+            }
         };
         // Dropping it halfway is harmless: what was fetched and not handed back comes again when the queue is closed, and a
         // probe writes nothing that matters.
-        let back = tokio::select! {
+        let is_over = tokio::select! {
             biased;
             () = stop.cancelled() => false,
-            () = waiting => true,
+            () = sat_out => true,
         };
-        if !back {
+        if !is_over {
             return;
         }
-        bench.parts.queue.pause_receiving(false).await;
-        bench.parts.observer.paused(false);
-        bench.pause.end();
-        tracing::info!(after = ?since.elapsed(), "the store is back; work goes on");
     }
 }
 
-async fn wait_for_the_store(probe: &Probe) {
+/// Waits until the store is back, then resumes intake.
+async fn wait_for_store(bench: &Bench, why: &str) {
+    let since = Instant::now();
+    tracing::warn!(why, "the store is away; nothing is taken from the queue until it is back, and no attempt counts");
+    bench.parts.observer.paused(true);
+    bench.parts.queue.pause_receiving(true).await;
+    poll_store(&bench.parts.probe).await;
+    bench.parts.queue.pause_receiving(false).await;
+    bench.parts.observer.paused(false);
+    if bench.brake.is_engaged() {
+        bench.pause.offer_one();
+    } else {
+        bench.pause.end();
+    }
+    tracing::info!(after = ?since.elapsed(), "the store is back; work goes on");
+}
+
+/// Takes nothing for the delay, then lets one item in. Its end decides what follows.
+async fn sit_out(bench: &Bench, label: &str, failures: usize, delay: Duration) {
+    tracing::error!(label, failures, ?delay, "intake paused: recent items failed with one error");
+    bench.parts.queue.pause_receiving(true).await;
+    sleep(delay).await;
+    bench.parts.queue.pause_receiving(false).await;
+    tracing::info!(label, "trying one item after the pause");
+    bench.pause.offer_one();
+}
+
+async fn poll_store(probe: &Probe) {
     // Short at first: a pool that was busy for a moment looks like a store that is away.
     let mut wait = FIRST_WAIT;
     loop {

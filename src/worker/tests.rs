@@ -8,8 +8,12 @@ use futures::FutureExt;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::broker::{DeadLetter, DeadSelection, NoObserver, OutboxMessage, Published, QueueDepth, Receipt, Settle};
+use crate::broker::{
+    DeadLetter, DeadSelection, NoObserver, OpenDeadLetter, OutboxMessage, Published, QueueDepth, Receipt, Settle,
+};
 use crate::domain::SystemClock;
+
+mod brake;
 
 /// Hands out what was put in, and remembers how each was settled.
 #[derive(Debug, Default)]
@@ -42,6 +46,7 @@ impl FakeQueue {
             redelivered: false,
             message_id: None,
             reply_to: None,
+            reply_refused: false,
             correlation_id: None,
             traceparent: None,
             enqueued_at: None,
@@ -88,7 +93,7 @@ impl Queue for FakeQueue {
             *failures -= 1;
             return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
         }
-        if self.returning && matches!(how, Settle::Defer { .. }) {
+        if self.returning && matches!(how, Settle::Defer { .. } | Settle::Requeue) {
             self.put(id, delivery.queue, &delivery.body, delivery.attempts);
         }
         self.settled.lock().unwrap().push((id, how));
@@ -120,7 +125,7 @@ impl Queue for FakeQueue {
         async { Ok(Vec::new()) }.boxed()
     }
 
-    fn dead_get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+    fn dead_get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>> {
         async { Ok(None) }.boxed()
     }
 
@@ -184,6 +189,7 @@ impl Running {
             allowance: Arc::new(OwnAllowance::default()),
             clock: Arc::new(SystemClock),
             observer: Arc::new(NoObserver),
+            status: IntakeStatus::default(),
         };
         let shutdown = CancellationToken::new();
         let tracker = TaskTracker::new();
@@ -443,7 +449,8 @@ async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself()
     assert!(result.is_ok());
     assert_eq!(settled.iter().filter(|(_, how)| *how == Settle::Ack).count(), 50);
     let others: Vec<_> = settled.iter().filter(|(_, how)| *how != Settle::Ack).collect();
-    assert!(others.iter().all(|(_, how)| matches!(how, Settle::Defer { .. })), "{others:?}");
+    // What was taken while the pause began is handed back.
+    assert!(others.iter().all(|(_, how)| matches!(how, Settle::Defer { .. } | Settle::Requeue)), "{others:?}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 mod bed;
 mod dead;
 mod loss;
+mod silent;
 mod work;
 
 use std::time::{Duration, Instant};
@@ -65,7 +66,7 @@ async fn an_acknowledged_delivery_is_gone_and_an_unsettled_one_comes_again() {
     bed.publish_as("item.a", b"done", |properties| {
         properties
             .with_message_id("m1".into())
-            .with_reply_to("answers".into())
+            .with_reply_to("enrichment.reply.a".into())
             .with_correlation_id("c1".into())
             .with_timestamp(1_795_000_000)
     })
@@ -73,7 +74,7 @@ async fn an_acknowledged_delivery_is_gone_and_an_unsettled_one_comes_again() {
     let delivery = bed.receive(&queue).await;
     assert_eq!(delivery.body, b"done");
     assert_eq!(delivery.message_id.as_deref(), Some("m1"));
-    assert_eq!(delivery.reply_to.as_deref(), Some("answers"));
+    assert_eq!(delivery.reply_to.as_deref(), Some("enrichment.reply.a"));
     assert_eq!(delivery.correlation_id.as_deref(), Some("c1"));
     assert_eq!(delivery.enqueued_at.unwrap().timestamp(), 1_795_000_000);
     assert_eq!((delivery.attempts, delivery.redelivered), (0, false));
@@ -130,7 +131,7 @@ async fn results_and_answers_arrive_and_their_ids_are_returned() {
         routing_key: key.to_owned(),
         body: format!("{{\"n\":{id}}}").into_bytes(),
         correlation_id: Some("c1".to_owned()),
-        message_id: format!("m{id}"),
+        message_id: format!("m{id}").into(),
     };
     let results = Some(&bed.names.results_exchange);
     let mut messages = vec![

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
-use corroborate::broker::{DeadSelection, Published, Queue as _, QueueName, Settle};
+use corroborate::broker::{DeadBody, DeadSelection, Published, Queue as _, QueueName, Settle};
 use corroborate::domain::clock::FixedClock;
 use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{Phase, SourceType, Tier, Verdict};
@@ -209,7 +209,7 @@ async fn a_refused_message_waits_by_itself(store: &Store) {
         routing_key: key.to_owned(),
         body: "{}".to_owned(),
         correlation_id: None,
-        message_id: key.to_owned(),
+        message_id: key.into(),
     };
     store.write_outbox(&[draft("refused"), draft("behind")], day(0)).await.unwrap();
     let head = store.take_outbox(1).await.unwrap().unwrap();
@@ -324,7 +324,10 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     assert!(again.redelivered && !first.redelivered, "its result may be committed already");
     assert!(first.message_id.is_some() && again.message_id == first.message_id, "by which that is known");
     // Whoever held it before has no say in it any more.
-    queue.settle(&first, Settle::Dead { label: "late".into(), error: "too late".into() }).await.unwrap();
+    queue
+        .settle(&first, Settle::Dead { label: "late".into(), error: "too late".into(), body: DeadBody::Whole })
+        .await
+        .unwrap();
     queue.settle(&first, Settle::Ack).await.unwrap();
     assert_eq!(next.dead_list(10).await.unwrap(), []);
     next.settle(&again, Settle::Requeue).await.unwrap();
@@ -337,9 +340,11 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     next.settle(&second, retry).await.unwrap();
     let second = next.receive().await.unwrap();
     assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
-    next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into() }).await.unwrap();
+    next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into(), body: DeadBody::Whole })
+        .await
+        .unwrap();
     let dead = next.dead_list(10).await.unwrap();
-    assert_eq!((dead.len(), dead[0].label.as_deref(), dead[0].body.as_slice()), (1, Some("bad"), b"two".as_slice()));
+    assert_eq!((dead.len(), dead[0].label.as_deref(), dead[0].excerpt.as_slice()), (1, Some("bad"), b"two".as_slice()));
     assert_eq!(next.dead_requeue(DeadSelection::All).await.unwrap(), 1);
     assert_eq!(next.depth().await.unwrap().enrichment, 1);
     let revived = next.receive().await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use corroborate::broker::{Queue as _, QueueName, Settle};
+use corroborate::broker::{DeadBody, DeadSelection, EXCERPT_BYTES, Queue as _, QueueName, Settle};
 use corroborate::store::TableQueue;
 
 use crate::support::database;
@@ -143,4 +143,33 @@ async fn how_long_something_waits_goes_by_the_clock_of_the_process_that_works_on
     let delivery = queue.receive().await.unwrap();
     assert_eq!(delivery.enqueued_at, Some(ahead), "it has not waited an hour");
     assert_eq!(delivery.sent_at, Some(day(2)), "edits are ordered by the common one");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn letters_of_a_reason_go_back_in_batches_and_cut_ones_stay() {
+    let Some(database) = database::database().await else { return };
+    let clock = Arc::new(corroborate::domain::SystemClock) as Arc<dyn corroborate::domain::Clock>;
+    let queue = TableQueue::open(database.store.clone(), clock, POLL);
+    let huge = vec![b'x'; 2 * EXCERPT_BYTES];
+    let bodies: Vec<Vec<u8>> =
+        (0..70).map(|number: u32| number.to_string().into_bytes()).chain([huge.clone()]).collect();
+    queue.publish_items(QueueName::Enrichment, &bodies).await.unwrap();
+    for number in 0..bodies.len() {
+        let delivery = queue.receive().await.unwrap();
+        let label = if number % 7 == 0 && number < 70 { "not_json" } else { "store_statement" };
+        let body = if delivery.body == huge { DeadBody::Excerpt } else { DeadBody::Whole };
+        let how = Settle::Dead { label: label.to_owned(), error: "why".to_owned(), body };
+        queue.settle(&delivery, how).await.unwrap();
+    }
+    let letters = queue.dead_list(100).await.unwrap();
+    let cut = letters.iter().find(|letter| letter.is_cut).unwrap();
+    assert_eq!((cut.bytes, cut.excerpt.len(), letters.len()), (huge.len(), EXCERPT_BYTES, 71));
+    assert_eq!(queue.dead_get(&cut.id).await.unwrap().unwrap().body.len(), EXCERPT_BYTES);
+    assert!(letters.iter().filter(|letter| !letter.is_cut).all(|letter| letter.bytes == letter.excerpt.len()));
+    assert_eq!(queue.dead_requeue(DeadSelection::Reason("store_statement")).await.unwrap(), 60);
+    let depth = queue.depth().await.unwrap();
+    assert_eq!((depth.enrichment, depth.dead), (60, 11));
+    assert_eq!(queue.dead_requeue(DeadSelection::All).await.unwrap(), 10, "an excerpt is no message");
+    assert_eq!(queue.dead_drop(DeadSelection::Reason("store_statement")).await.unwrap(), 1);
+    assert_eq!(queue.depth().await.unwrap().dead, 0);
 }

@@ -9,13 +9,8 @@ fn digest(parts: &[&str], take: usize) -> String {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part.as_bytes());
     }
-    let mut hex = String::with_capacity(take * 2);
-    for byte in hasher.finalize().iter().take(take) {
-        use std::fmt::Write as _;
-        // Writing to a String cannot fail.
-        let _infallible = write!(hex, "{byte:02x}");
-    }
-    hex
+    let whole = hasher.finalize();
+    hex(whole.get(..take).unwrap_or(&whole))
 }
 
 /// The hash of what is judged of an item: an edited text is another hash. 32 hex characters.
@@ -41,6 +36,26 @@ pub fn passage_hash(passage: &str) -> String {
 /// 64 hex characters: a question to a provider, under which its answer is shared without its words.
 pub fn question_hash(key: &str) -> String {
     digest(&[key], 32)
+}
+
+/// 64 hex characters of a text.
+pub fn text_hash(text: &str) -> String {
+    bytes_hash(text.as_bytes())
+}
+
+/// 64 hex characters of any bytes.
+pub fn bytes_hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        use std::fmt::Write as _;
+        // Writing to a String cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 /// The hash under which a page's sentence is kept; letter case does not make another sentence.

@@ -426,6 +426,7 @@ async fn queue(
                 dead_queue: config.amqp.dead_queue.clone(),
                 results_exchange: config.amqp.results_exchange.clone(),
             },
+            reply_to_prefixes: config.amqp.reply_to_prefixes.clone(),
             retry_delays: config.queue.retry_delays.clone(),
             delivery_limit: config.queue.delivery_limit,
             confirm_timeout: config.amqp.confirm_timeout,

@@ -16,14 +16,16 @@ use lapin::{BasicProperties, Channel};
 use sha2::{Digest, Sha256};
 
 use super::headers::{self, ORIGIN_QUEUE};
-use super::names::short;
+use super::names::{checked_name, prose};
 use super::publish::Outgoing;
 use super::{AmqpNames, AmqpQueue};
-use crate::broker::{DeadLetter, DeadSelection, QueueError, QueueName};
+use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, QueueError, QueueName, excerpt};
 
-/// Letters that are given back with one wait for the broker's confirms: enough to hide its disk, few enough to bound
-/// memory, since a letter may have a megabyte.
+/// Most letters that are given back with one wait for the broker's confirms: enough to hide its disk.
 const REQUEUE_WINDOW: usize = 64;
+
+/// Bytes of letters after which a window is sent, however few they are: it bounds memory.
+const REQUEUE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
 
 /// A letter's stable name: it is a hash of all that was said about it when it was given up.
 fn letter_id(body: &[u8], properties: &BasicProperties) -> String {
@@ -50,16 +52,19 @@ fn origin(names: &AmqpNames, properties: &BasicProperties) -> Option<QueueName> 
     headers::deaths(properties).find_map(|death| names.named(&headers::text(death.inner().get("queue")?)?))
 }
 
-fn letter(names: &AmqpNames, body: Vec<u8>, properties: &BasicProperties) -> DeadLetter {
+fn letter(names: &AmqpNames, body: &[u8], properties: &BasicProperties) -> DeadLetter {
+    let original_bytes = headers::original_bytes(properties);
     DeadLetter {
-        id: letter_id(&body, properties),
+        id: letter_id(body, properties),
         origin: origin(names, properties),
         label: headers::text_header(properties, headers::ERROR_LABEL),
         error: headers::text_header(properties, headers::ERROR),
         attempts: headers::attempts(properties),
         failed_at: headers::failed_at(properties),
         message_id: properties.message_id().as_ref().map(|id| id.as_str().to_owned()),
-        body,
+        excerpt: excerpt(body).to_vec(),
+        bytes: original_bytes.unwrap_or(body.len()),
+        is_cut: original_bytes.is_some(),
     }
 }
 
@@ -76,11 +81,25 @@ struct Walk<'a> {
     held: BTreeSet<DeliveryTag>,
 }
 
-/// A letter under the eyes of a walk.
-struct Found {
+/// A letter that a walk has reached.
+struct Reached {
     letter: DeadLetter,
+    body: Vec<u8>,
     properties: BasicProperties,
     tag: DeliveryTag,
+}
+
+/// Letters on their way back to one queue.
+struct Window {
+    queue: QueueName,
+    letters: Vec<Returning>,
+}
+
+impl Window {
+    fn is_full(&self) -> bool {
+        let bytes: usize = self.letters.iter().map(|letter| letter.body.len()).sum();
+        self.letters.len() >= REQUEUE_WINDOW || bytes >= REQUEUE_WINDOW_BYTES
+    }
 }
 
 /// A letter on its way back.
@@ -91,14 +110,15 @@ struct Returning {
 }
 
 impl Walk<'_> {
-    async fn next(&mut self) -> Result<Option<Found>, QueueError> {
-        let got = self.channel.basic_get(short(&self.names.dead_queue), BasicGetOptions { no_ack: false }).await;
+    async fn next(&mut self) -> Result<Option<Reached>, QueueError> {
+        let queue = checked_name(&self.names.dead_queue);
+        let got = self.channel.basic_get(queue, BasicGetOptions { no_ack: false }).await;
         let Some(message) = got.map_err(|error| failed(&error))? else { return Ok(None) };
         let message = message.delivery;
         let tag = message.delivery_tag;
         self.held.insert(tag);
-        let letter = letter(self.names, message.data, &message.properties);
-        Ok(Some(Found { letter, properties: message.properties, tag }))
+        let letter = letter(self.names, &message.data, &message.properties);
+        Ok(Some(Reached { letter, body: message.data, properties: message.properties, tag }))
     }
 
     /// Takes a letter that was found away.
@@ -114,7 +134,7 @@ impl Walk<'_> {
             let options = BasicNackOptions { requeue: true, multiple: true };
             self.channel.basic_nack(tag, options).await.map_err(|error| failed(&error))?;
         }
-        self.channel.close(200, short("done")).await.map_err(|error| failed(&error))
+        self.channel.close(200, prose("done")).await.map_err(|error| failed(&error))
     }
 }
 
@@ -134,8 +154,8 @@ impl AmqpQueue {
         let _one_at_a_time = self.dead.lock().await;
         let mut walk = self.walk().await?;
         let mut letters = Vec::new();
-        while let Some(found) = walk.next().await? {
-            letters.push(found.letter);
+        while let Some(reached) = walk.next().await? {
+            letters.push(reached.letter);
             if letters.len() >= limit.saturating_mul(2).max(64) {
                 keep_oldest(&mut letters, limit);
             }
@@ -145,13 +165,13 @@ impl AmqpQueue {
         Ok(letters)
     }
 
-    pub(super) async fn get_dead(&self, id: &str) -> Result<Option<DeadLetter>, QueueError> {
+    pub(super) async fn get_dead(&self, id: &str) -> Result<Option<OpenDeadLetter>, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
         let mut walk = self.walk().await?;
         let mut wanted = None;
-        while let Some(found) = walk.next().await? {
-            if found.letter.id == id {
-                wanted = Some(found.letter);
+        while let Some(Reached { letter, body, .. }) = walk.next().await? {
+            if letter.id == id {
+                wanted = Some(OpenDeadLetter { letter, body });
             }
         }
         walk.end().await?;
@@ -164,37 +184,34 @@ impl AmqpQueue {
         // What is given back may die again at once and come into sight again: each message goes once.
         let mut gone = HashSet::new();
         // A window for each queue: of messages to a queue that is gone, none is sent twice for the other's sake.
-        let mut returning = QueueName::ALL.map(|queue| (queue, Vec::new()));
-        while let Some(found) = walk.next().await? {
-            let Some(queue) = found.letter.origin.filter(|_| which.holds(&found.letter.id)) else { continue };
+        let mut windows = QueueName::ALL.map(|queue| Window { queue, letters: Vec::new() });
+        while let Some(Reached { letter, body, properties, tag }) = walk.next().await? {
+            let is_wanted = which.holds(&letter) && !letter.is_cut;
+            let Some(queue) = letter.origin.filter(|_| is_wanted) else { continue };
             let mut once = DefaultHasher::new();
-            (queue, &found.letter.message_id, &found.letter.body).hash(&mut once);
+            (queue, &letter.message_id, &body).hash(&mut once);
             if !gone.insert(once.finish()) {
                 continue;
             }
-            let properties = headers::for_requeue(&found.properties, self.clocks.own.now());
-            let Some((_, window)) = returning.iter_mut().find(|(name, _)| *name == queue) else { continue };
-            window.push(Returning { body: found.letter.body, properties, tag: found.tag });
-            if window.len() >= REQUEUE_WINDOW {
-                self.give_back(&mut walk, queue, window).await?;
+            let Some(window) = windows.iter_mut().find(|window| window.queue == queue) else { continue };
+            let properties = headers::for_requeue(&properties, self.clocks.own.now());
+            window.letters.push(Returning { body, properties, tag });
+            if window.is_full() {
+                self.give_back(&mut walk, window).await?;
             }
         }
-        for (queue, window) in &mut returning {
-            self.give_back(&mut walk, *queue, window).await?;
+        for window in &mut windows {
+            self.give_back(&mut walk, window).await?;
         }
         walk.end().await?;
         Ok(gone.len())
     }
 
     /// Sends letters to a queue, and takes them from the dead ones when they are safe there.
-    async fn give_back(
-        &self,
-        walk: &mut Walk<'_>,
-        queue: QueueName,
-        window: &mut Vec<Returning>,
-    ) -> Result<(), QueueError> {
-        let routing_key = self.shared.plan.names.queue(queue);
+    async fn give_back(&self, walk: &mut Walk<'_>, window: &mut Window) -> Result<(), QueueError> {
+        let routing_key = self.shared.plan.names.queue(window.queue);
         let messages: Vec<Outgoing<'_>> = window
+            .letters
             .iter()
             .map(|letter| Outgoing {
                 exchange: "",
@@ -204,7 +221,7 @@ impl AmqpQueue {
             })
             .collect();
         self.publish_surely(&*self.shared.session()?, &messages).await?;
-        for letter in window.drain(..) {
+        for letter in window.letters.drain(..) {
             walk.remove(letter.tag).await?;
         }
         Ok(())
@@ -214,9 +231,9 @@ impl AmqpQueue {
         let _one_at_a_time = self.dead.lock().await;
         let mut walk = self.walk().await?;
         let mut dropped = 0;
-        while let Some(found) = walk.next().await? {
-            if which.holds(&found.letter.id) {
-                walk.remove(found.tag).await?;
+        while let Some(reached) = walk.next().await? {
+            if which.holds(&reached.letter) {
+                walk.remove(reached.tag).await?;
                 dropped += 1;
             }
         }

@@ -154,7 +154,7 @@ async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
             sleep(delay).await;
             Session::open(&shared.plan, consume).await
         };
-        // Dropping a half-open session closes its connections.
+        // Dropping a half-open session shuts down its sockets (`BrokerConnection`).
         let opened = tokio::select! {
             biased;
             () = shared.closing.cancelled() => return None,

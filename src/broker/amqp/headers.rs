@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use lapin::types::{AMQPValue, FieldArray, FieldTable, ShortString};
 use lapin::{Acker, BasicProperties};
 
-use super::names::short;
+use super::names::checked_name;
 use crate::broker::{Delivery, QueueName, Receipt};
 use crate::domain::Clock;
 
@@ -19,6 +19,8 @@ pub(super) const ERROR_LABEL: &str = "x-error-label";
 pub(super) const ERROR: &str = "x-error";
 /// The broker's name of the queue a dead letter came from.
 pub(super) const ORIGIN_QUEUE: &str = "x-origin-queue";
+/// Length of the message where the dead letter keeps an excerpt only.
+pub(super) const ORIGINAL_BYTES: &str = "x-original-bytes";
 /// When it was given up, RFC 3339.
 pub(super) const FAILED_AT: &str = "x-failed-at";
 /// When a retry falls due, milliseconds since 1970: the queue's lag counts from here.
@@ -82,6 +84,7 @@ pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, cloc
         redelivered: message.redelivered,
         message_id: text(properties.message_id()),
         reply_to: text(properties.reply_to()),
+        reply_refused: false,
         correlation_id: text(properties.correlation_id()),
         traceparent: text_header(&properties, TRACE_PARENT),
         enqueued_at,
@@ -194,7 +197,7 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
                 || word == "x-delivery-count"
                 || word.starts_with("x-first-death-")
                 || word.starts_with("x-last-death-");
-            let ours = [ATTEMPTS, ERROR_LABEL, ERROR, ORIGIN_QUEUE, FAILED_AT, DUE_AT].contains(&word);
+            let ours = [ATTEMPTS, ERROR_LABEL, ERROR, ORIGIN_QUEUE, FAILED_AT, DUE_AT, ORIGINAL_BYTES].contains(&word);
             if rerouting || brokers || ours {
                 continue;
             }
@@ -246,7 +249,7 @@ fn with_headers(
 ) -> BasicProperties {
     let mut headers = properties.headers().clone().unwrap_or_default();
     for (name, value) in more {
-        headers.insert(short(name), value);
+        headers.insert(checked_name(name), value);
     }
     properties.with_headers(headers)
 }
@@ -272,23 +275,36 @@ pub(super) fn for_retry(
     with_headers(carried(properties), more)
 }
 
+/// Why a message is given up, and where it came from.
+#[derive(Debug)]
+pub(super) struct Death<'a> {
+    pub(super) attempts: u32,
+    pub(super) label: &'a str,
+    pub(super) error: &'a str,
+    /// The broker's name of the queue.
+    pub(super) origin: &'a str,
+    /// Length of the message where only an excerpt is kept.
+    pub(super) original_bytes: Option<usize>,
+}
+
 /// Properties of a dead letter, as the contract names them.
-pub(super) fn for_dead(
-    properties: &BasicProperties,
-    attempts: u32,
-    label: &str,
-    error: &str,
-    origin: &str,
-    now: DateTime<Utc>,
-) -> BasicProperties {
-    let more = [
-        (ATTEMPTS, AMQPValue::LongLongInt(attempts.into())),
-        (ERROR_LABEL, long(label)),
-        (ERROR, long(error)),
-        (ORIGIN_QUEUE, long(origin)),
+pub(super) fn for_dead(properties: &BasicProperties, death: &Death<'_>, now: DateTime<Utc>) -> BasicProperties {
+    let mut more = vec![
+        (ATTEMPTS, AMQPValue::LongLongInt(death.attempts.into())),
+        (ERROR_LABEL, long(death.label)),
+        (ERROR, long(death.error)),
+        (ORIGIN_QUEUE, long(death.origin)),
         (FAILED_AT, long(&now.to_rfc3339_opts(SecondsFormat::Millis, true))),
     ];
+    if let Some(bytes) = death.original_bytes {
+        more.push((ORIGINAL_BYTES, AMQPValue::LongLongInt(i64::try_from(bytes).unwrap_or(i64::MAX))));
+    }
     with_headers(carried(properties), more)
+}
+
+/// Length of the message that a dead letter keeps an excerpt of; `None` where it keeps all of it.
+pub(super) fn original_bytes(properties: &BasicProperties) -> Option<usize> {
+    usize::try_from(integer(header(properties, ORIGINAL_BYTES)?)?).ok()
 }
 
 /// Properties of a dead letter that is given back to its queue: as if it had never been tried. Its wait starts now.
@@ -340,7 +356,9 @@ mod tests {
     #[test]
     fn a_dead_letter_says_why_where_from_and_when() {
         let now = DateTime::from_timestamp_millis(1_795_000_100_250).unwrap();
-        let dead = for_dead(&upstream(), 1, "not_json", &"é".repeat(3_000), "factcheck", now);
+        let error = "é".repeat(3_000);
+        let death = Death { attempts: 1, label: "not_json", error: &error, origin: "factcheck", original_bytes: None };
+        let dead = for_dead(&upstream(), &death, now);
         assert_eq!(names(&dead), [TRACE_PARENT, ATTEMPTS, ERROR, ERROR_LABEL, FAILED_AT, ORIGIN_QUEUE]);
         assert_eq!(text_header(&dead, ERROR_LABEL).unwrap(), "not_json");
         assert_eq!(text_header(&dead, ERROR).unwrap().chars().count(), MAX_ERROR_CHARS);

@@ -1,7 +1,9 @@
 //! The queue at `RabbitMQ`.
 //!
-//! `settings` is what the operator says, `topology` what is declared, `session` one life of the connection; `driver` opens
-//! a new one for ever, `headers` translates properties, `publish` sends with confirms, `dead` looks after dead letters,
+//! `settings` holds the operator's settings, `topology` what is declared, `connection` one connection with its socket,
+//! `session` both connections and their channels. `driver` opens a new session after a loss, `headers` translates
+//! properties, `publish` sends with confirms, `results` sends what the
+//! outbox holds, `replies` decides where answers may go, `dead` looks after dead letters,
 //! `refusal` explains errors.
 //!
 //! What is retried or given up is published and confirmed before the original is acknowledged: a crash between the two
@@ -13,7 +15,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join, join_all};
-use lapin::BasicProperties;
+use lapin::Channel;
 use lapin::options::{BasicAckOptions, BasicNackOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
 use tokio::sync::{Mutex, watch};
@@ -21,22 +23,28 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use self::driver::{Shared, State};
-use self::names::short;
+use self::headers::Death;
+use self::names::checked_name;
 use self::publish::{Outgoing, Sent, WINDOW, all_sent, publish};
+use self::replies::ReplyPolicy;
+use self::results::json;
 use self::session::{Plan, Session};
 use self::settings::parse_url;
 use super::{
-    DeadLetter, DeadSelection, Delivery, Observer, OutboxMessage, Published, Queue, QueueDepth, QueueError, QueueName,
-    Receipt, Settle,
+    DeadBody, DeadLetter, DeadSelection, Delivery, Observer, OpenDeadLetter, OutboxMessage, Published, Queue,
+    QueueDepth, QueueError, QueueName, Receipt, Settle,
 };
 use crate::supervisor::Supervisor;
 
+mod connection;
 mod dead;
 mod driver;
 mod headers;
 mod names;
 mod publish;
 mod refusal;
+mod replies;
+mod results;
 mod session;
 mod settings;
 mod topology;
@@ -51,6 +59,7 @@ pub struct AmqpQueue {
     retry_delays: Vec<Duration>,
     confirm_timeout: Duration,
     clocks: Clocks,
+    replies: ReplyPolicy,
     /// One operation on dead letters at a time: each holds the letters it looks at.
     dead: Mutex<()>,
     _close_on_drop: DropGuard,
@@ -78,6 +87,7 @@ impl AmqpQueue {
         settings.check()?;
         let (uri, address) = parse_url(&settings.url)?;
         let plan = Plan::new(&settings, uri, address);
+        let replies = ReplyPolicy::new(settings.names.clone(), settings.reply_to_prefixes.clone());
         let session = Arc::new(first_session(&plan, settings.start_patience, settings.consume).await?);
         let closing = CancellationToken::new();
         let stopping = CancellationToken::new();
@@ -99,6 +109,7 @@ impl AmqpQueue {
             retry_delays: settings.retry_delays,
             confirm_timeout: settings.confirm_timeout,
             clocks,
+            replies,
             dead: Mutex::new(()),
             _close_on_drop: closing.drop_guard(),
         })
@@ -120,9 +131,9 @@ impl AmqpQueue {
             let paused = *pauses.borrow_and_update();
             if let State::Up(session) = state
                 && !paused
-                && let Some(delivery) = next_of(&session, stopping, &mut pauses, &self.clocks).await
+                && let Some((queue, message)) = next_of(&session, stopping, &mut pauses).await
             {
-                return Ok(delivery);
+                return Ok(self.delivery(queue, message));
             }
             // Waiting only; the next session is another value of the watch, and so is the end of a pause.
             tokio::select! {
@@ -132,6 +143,17 @@ impl AmqpQueue {
                 changed = pauses.changed() => if changed.is_err() { return Err(QueueError::Closed) },
             }
         }
+    }
+
+    /// A message as it is handed out. A `reply_to` that is not allowed is left out, logged and counted.
+    fn delivery(&self, queue: QueueName, message: lapin::message::Delivery) -> Delivery {
+        let mut delivery = headers::delivery(queue, message, &self.clocks);
+        if let Some(reply_to) = delivery.reply_to.take_if(|reply_to| !self.replies.allows(reply_to)) {
+            delivery.reply_refused = true;
+            self.replies.log_refusal(&reply_to);
+            self.shared.observer.reply_refused();
+        }
+        delivery
     }
 
     /// Ends the consumers. What they had fetched comes again by way of the shortest retry queue: handed back, it would count
@@ -162,17 +184,21 @@ impl AmqpQueue {
         let channel = session.careful.lock().await;
         let mut sent = publish(&channel, batch, true, self.confirm_timeout).await;
         if sent.contains(&Sent::Returned) {
-            let declared = timeout(self.confirm_timeout, topology::declare(&channel, &self.shared.plan.steps)).await;
-            match declared {
-                Ok(Ok(())) => {}
-                Ok(Err((step, error))) => {
-                    session.lose(|| format!("declaring {} again failed: {error}", step.describe()));
-                }
-                Err(_elapsed) => session.lose(|| "the broker did not let us declare in time".to_owned()),
-            }
+            self.declare_again(session, &channel).await;
             sent = publish(&channel, batch, true, self.confirm_timeout).await;
         }
         all_sent(sent, target)
+    }
+
+    /// Declares everything again, after somebody deleted a part of it.
+    async fn declare_again(&self, session: &Session, channel: &Channel) {
+        match timeout(self.confirm_timeout, topology::declare(channel, &self.shared.plan.steps)).await {
+            Ok(Ok(())) => {}
+            Ok(Err((step, error))) => {
+                session.lose(|| format!("declaring {} again failed: {error}", step.describe()));
+            }
+            Err(_elapsed) => session.lose(|| "the broker did not let us declare in time".to_owned()),
+        }
     }
 
     /// The shortest retry queue that holds a message back at least so long; the longest one if none does.
@@ -203,16 +229,22 @@ impl AmqpQueue {
         &self,
         delivery: &Delivery,
         receipt: &AmqpReceipt,
-        label: &str,
-        error: &str,
+        (label, error): (&str, &str),
+        kept: DeadBody,
     ) -> Result<(), QueueError> {
         let session = self.shared.session()?;
         let names = &self.shared.plan.names;
         let origin = names.queue(delivery.queue);
-        let attempts = delivery.attempts.saturating_add(1);
-        let properties = headers::for_dead(&receipt.properties, attempts, label, error, origin, self.clocks.own.now());
-        let message =
-            Outgoing { exchange: &names.dead_exchange, routing_key: origin, body: &delivery.body, properties };
+        let body = kept.of(&delivery.body);
+        let death = Death {
+            attempts: delivery.attempts.saturating_add(1),
+            label,
+            error,
+            origin,
+            original_bytes: (body.len() < delivery.body.len()).then_some(delivery.body.len()),
+        };
+        let properties = headers::for_dead(&receipt.properties, &death, self.clocks.own.now());
+        let message = Outgoing { exchange: &names.dead_exchange, routing_key: origin, body, properties };
         self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
         Ok(())
@@ -255,7 +287,7 @@ impl AmqpQueue {
                 self.retry(delivery, receipt, delay, Some((error_label, &error))).await?;
             }
             Settle::Defer { delay } => self.retry(delivery, receipt, delay, None).await?,
-            Settle::Dead { label, error } => self.bury(delivery, receipt, &label, &error).await?,
+            Settle::Dead { label, error, body } => self.bury(delivery, receipt, (&label, &error), body).await?,
         }
         Ok(())
     }
@@ -272,7 +304,7 @@ impl AmqpQueue {
                     exchange: "",
                     routing_key: target,
                     body,
-                    properties: json(&format!("{:032x}", rand::random::<u128>())).with_timestamp(now),
+                    properties: json(&format!("{:032x}", rand::random::<u128>()).into()).with_timestamp(now),
                 })
                 .collect();
             let channel = session.careful.lock().await;
@@ -282,51 +314,13 @@ impl AmqpQueue {
         Ok(())
     }
 
-    async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Published, QueueError> {
-        let session = self.shared.session()?;
-        let mut published = Published::default();
-        for window in messages.chunks(WINDOW) {
-            let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
-            let outgoing: Vec<Outgoing<'_>> = window
-                .iter()
-                .map(|message| {
-                    let properties = json(&message.message_id).with_timestamp(now);
-                    Outgoing {
-                        exchange: message.exchange.as_deref().unwrap_or(""),
-                        routing_key: &message.routing_key,
-                        body: &message.body,
-                        properties: match &message.correlation_id {
-                            Some(id) => properties.with_correlation_id(short(id)),
-                            None => properties,
-                        },
-                    }
-                })
-                .collect();
-            // Not mandatory: that nobody listens to a result is nobody's fault, and a reply queue may be gone.
-            let sent = publish(&session.results, &outgoing, false, self.confirm_timeout).await;
-            let mut failure = None;
-            for (message, sent) in window.iter().zip(sent) {
-                match sent {
-                    Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
-                    Sent::Refused(reason) => published.refused.push((message.id, reason)),
-                    Sent::Failed(error) => failure = Some(error),
-                }
-            }
-            if let Some(error) = failure {
-                // The rest would fare no better; what is known of the others stays known.
-                return if published == Published::default() { Err(error) } else { Ok(published) };
-            }
-        }
-        Ok(published)
-    }
-
     async fn count(&self) -> Result<QueueDepth, QueueError> {
         let session = self.shared.session()?;
         let names = &self.shared.plan.names;
         let channel = session.side_channel(self.confirm_timeout).await?;
         let ready = |queue: &str| {
             let options = QueueDeclareOptions { passive: true, ..QueueDeclareOptions::default() };
-            let asked = channel.queue_declare(short(queue), options, FieldTable::default());
+            let asked = channel.queue_declare(checked_name(queue), options, FieldTable::default());
             let action = "counting what waits";
             async move {
                 match timeout(self.confirm_timeout, asked).await {
@@ -369,8 +363,7 @@ async fn next_of(
     session: &Session,
     stopping: &CancellationToken,
     pauses: &mut watch::Receiver<bool>,
-    clocks: &Clocks,
-) -> Option<Delivery> {
+) -> Option<(QueueName, lapin::message::Delivery)> {
     // A delivery leaves the stream only in the poll that returns it, so dropping this future at any await loses none.
     let mut deliveries = tokio::select! {
         biased;
@@ -389,21 +382,11 @@ async fn next_of(
         match consumed {
             // One that was fetched before its channel closed is the broker's again.
             (_, Ok(Some(message))) if message.acker.poisoned() => {}
-            (queue, Ok(Some(message))) => return Some(headers::delivery(queue, message, clocks)),
+            (queue, Ok(Some(message))) => return Some((queue, message)),
             (queue, Ok(None)) => session.lose(|| format!("the broker ended the consumer of {queue}")),
             (queue, Err(error)) => session.lose(|| format!("consuming {queue} failed: {error}")),
         }
     }
-}
-
-/// Properties of a message of ours.
-fn json(message_id: &str) -> BasicProperties {
-    BasicProperties::default()
-        .with_content_type(short("application/json"))
-        .with_app_id(short("corroborate"))
-        .with_message_id(short(message_id))
-        // 2: written to disk.
-        .with_delivery_mode(2)
 }
 
 impl Queue for AmqpQueue {
@@ -439,7 +422,7 @@ impl Queue for AmqpQueue {
         self.list_dead(limit).boxed()
     }
 
-    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+    fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>> {
         self.get_dead(id).boxed()
     }
 

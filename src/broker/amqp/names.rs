@@ -5,6 +5,7 @@ use std::time::Duration;
 use lapin::types::ShortString;
 
 use crate::broker::{QueueError, QueueName};
+use crate::domain::MessageId;
 
 /// Names of everything the daemon declares. The defaults are the contract's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,13 +127,25 @@ impl AmqpNames {
     }
 }
 
-/// A text as the protocol's short string, cut to what it can carry. For names that were checked and for texts where the
-/// beginning is good enough.
-pub(super) fn short(text: &str) -> ShortString {
-    let mut end = text.len().min(MAX_NAME_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+/// A name of [`AmqpNames`] as the protocol's short string. [`AmqpNames::check`] has refused longer ones.
+pub(super) fn checked_name(text: &str) -> ShortString {
+    ShortString::try_new(text).unwrap_or_default()
+}
+
+/// An exchange or a routing key of a message. `None`: the protocol cannot carry it, and a shorter one would lead elsewhere.
+pub(super) fn destination(text: &str) -> Option<ShortString> {
+    ShortString::try_new(text).ok()
+}
+
+/// The id of a message.
+pub(super) fn id(id: &MessageId) -> ShortString {
+    // A `MessageId` is never longer than a short string.
+    ShortString::try_new(id.as_str()).unwrap_or_default()
+}
+
+/// A text for a person, cut to what the protocol can carry. Never for a name or an id.
+pub(super) fn prose(text: &str) -> ShortString {
+    let end = text.floor_char_boundary(MAX_NAME_BYTES);
     ShortString::try_new(text.get(..end).unwrap_or_default()).unwrap_or_default()
 }
 
@@ -169,9 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_at_a_character() {
-        let cut = short(&"я".repeat(200));
-        assert_eq!(cut.as_str().len(), 254);
-        assert_eq!(short("abc").as_str(), "abc");
+    fn prose_is_cut_at_a_character_when_it_is_long() {
+        assert_eq!(prose(&"я".repeat(200)).as_str().len(), 254);
+        assert_eq!(prose("abc").as_str(), "abc");
+    }
+
+    #[test]
+    fn destination_is_refused_when_the_protocol_cannot_carry_it() {
+        assert!(destination(&"q".repeat(255)).is_some());
+        assert_eq!(destination(&"q".repeat(256)), None);
+    }
+
+    #[test]
+    fn id_is_carried_whole() {
+        for bytes in [1, 255, 256, 4_000] {
+            let message_id = MessageId::new("x".repeat(bytes));
+            assert_eq!(id(&message_id).as_str(), message_id.as_str());
+        }
     }
 }

@@ -13,12 +13,13 @@ use futures::stream::{self, SelectAll, Stream, StreamExt};
 use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicQosOptions, ConfirmSelectOptions};
 use lapin::types::{FieldTable, ShortString};
 use lapin::uri::AMQPUri;
-use lapin::{Channel, Connection, ConnectionProperties};
+use lapin::{Channel, Connection};
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::names::short;
+use super::connection::BrokerConnection;
+use super::names::{checked_name, prose};
 use super::refusal::{Stage, explain};
 use super::topology::{self, Step};
 use super::{AmqpNames, AmqpSettings};
@@ -76,17 +77,18 @@ impl Consumers {
         // Per consumer: quorum queues know no prefetch for a whole channel.
         let qos = channel.basic_qos(plan.prefetch, BasicQosOptions { global: false }).await;
         qos.map_err(|error| (Stage::Connecting, error))?;
-        for name in QueueName::ALL {
+        for queue in QueueName::ALL {
             let (options, arguments) = (BasicConsumeOptions::default(), FieldTable::default());
-            let queue = short(plan.names.queue(name));
-            let messages = channel.basic_consume(queue, ShortString::default(), options, arguments).await;
-            let messages = messages.map_err(|error| (Stage::Consuming(plan.names.queue(name)), error))?;
+            let at_broker = plan.names.queue(queue);
+            let messages =
+                channel.basic_consume(checked_name(at_broker), ShortString::default(), options, arguments).await;
+            let messages = messages.map_err(|error| (Stage::Consuming(at_broker), error))?;
             self.tags.push(messages.tag());
-            // The end of the stream is news of its own: the broker has cancelled the consumer.
-            let ended = stream::once(async move { (name, Ok(None)) });
+            // The end of the stream says that the broker has cancelled the consumer.
+            let ended = stream::once(async move { (queue, Ok(None)) });
             // The receiver lives as long as the session.
-            let deliveries = messages.map(move |message| (name, message.map(Some))).chain(ended).boxed();
-            let _sent = self.started.send((name, deliveries));
+            let deliveries = messages.map(move |message| (queue, message.map(Some))).chain(ended).boxed();
+            let _sent = self.started.send((queue, deliveries));
         }
         self.channel = Some(channel);
         Ok(())
@@ -120,11 +122,18 @@ impl Plan {
     }
 }
 
+/// A channel on which the broker confirms what it has.
+async fn confirming(connection: &Connection) -> lapin::Result<Channel> {
+    let channel = connection.create_channel().await?;
+    channel.confirm_select(ConfirmSelectOptions::default()).await?;
+    Ok(channel)
+}
+
 pub(super) struct Session {
-    consuming: Connection,
-    publishing: Connection,
-    /// For messages that nobody has to want. Shared: publishes overlap.
-    pub(super) results: Channel,
+    consuming: BrokerConnection,
+    publishing: BrokerConnection,
+    /// For messages that no queue has to take. The broker closes it over one bad message, so it is opened again on demand.
+    results: Mutex<Option<Channel>>,
     /// For messages that must reach a queue. One batch at a time, so that a returned message is known to be of it.
     pub(super) careful: Mutex<Channel>,
     consumers: Mutex<Consumers>,
@@ -155,10 +164,7 @@ impl Session {
 
     async fn open_patiently(plan: &Plan, consume: bool) -> Result<Self, QueueError> {
         let explained = |stage| move |error| explain(&error, &plan.address, &plan.uri, stage);
-        let connect = |role: &str| {
-            let properties = ConnectionProperties::default().with_connection_name(format!("corroborate {role}").into());
-            Connection::connect_uri(plan.uri.clone(), properties)
-        };
+        let connect = |role: &'static str| BrokerConnection::open(&plan.uri, role);
         // One after the other: a refusal is then said once.
         let publishing = connect("publishing").await.map_err(explained(Stage::Connecting))?;
         let consuming = connect("consuming").await.map_err(explained(Stage::Connecting))?;
@@ -167,10 +173,8 @@ impl Session {
         if let Err((step, error)) = topology::declare(&careful, &plan.steps).await {
             return Err(explain(&error, &plan.address, &plan.uri, Stage::Declaring(&step)));
         }
-        let results = publishing.create_channel().await.map_err(explained(Stage::Connecting))?;
-        for channel in [&careful, &results] {
-            channel.confirm_select(ConfirmSelectOptions::default()).await.map_err(explained(Stage::Connecting))?;
-        }
+        careful.confirm_select(ConfirmSelectOptions::default()).await.map_err(explained(Stage::Connecting))?;
+        let results = confirming(&publishing).await.map_err(explained(Stage::Connecting))?;
 
         let (starting, started) = mpsc::unbounded_channel();
         let mut consumers = Consumers { channel: None, tags: Vec::new(), started: starting };
@@ -181,7 +185,7 @@ impl Session {
         Ok(Self {
             consuming,
             publishing,
-            results,
+            results: Mutex::new(Some(results)),
             careful: Mutex::new(careful),
             consumers: Mutex::new(consumers),
             deliveries: Mutex::new(Incoming { important: SelectAll::new(), streams: SelectAll::new(), started }),
@@ -213,7 +217,7 @@ impl Session {
         let connected = |consumers: &Consumers| consumers.channel.as_ref().is_none_or(|it| it.status().connected());
         let consumer_open = self.consumers.try_lock().map_or(true, |consumers| connected(&consumers));
         let careful_open = self.careful.try_lock().map_or(true, |channel| channel.status().connected());
-        if !(consumer_open && careful_open && self.results.status().connected()) {
+        if !(consumer_open && careful_open) {
             self.lose(|| "the broker closed a channel".to_owned());
         }
     }
@@ -221,6 +225,20 @@ impl Session {
     /// Whether the broker has stopped taking messages (memory or disk alarm).
     pub(super) fn is_blocked(&self) -> bool {
         self.publishing.status().blocked()
+    }
+
+    /// The channel for results. Publishes share it, and may overlap on it.
+    pub(super) async fn results(&self, patience: Duration) -> Result<Channel, QueueError> {
+        let mut results = self.results.lock().await;
+        if let Some(channel) = results.as_ref().filter(|channel| channel.status().connected()) {
+            return Ok(channel.clone());
+        }
+        let action = "opening a channel for results";
+        match timeout(patience, confirming(&self.publishing)).await {
+            Ok(Ok(channel)) => Ok(results.insert(channel).clone()),
+            Ok(Err(error)) => Err(QueueError::Failed { action, detail: error.to_string() }),
+            Err(_elapsed) => Err(QueueError::Failed { action, detail: "no answer from the broker".to_owned() }),
+        }
     }
 
     /// A channel of its own for questions that may fail: the broker closes a channel over a wrong question. Nothing may be
@@ -283,7 +301,7 @@ impl Session {
     pub(super) async fn close(&self) {
         for connection in [&self.consuming, &self.publishing] {
             if connection.status().connected() {
-                let closing = connection.close(200, short("going away"));
+                let closing = connection.close(200, prose("going away"));
                 match timeout(CLOSE_PATIENCE, closing).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => tracing::debug!(%error, "closing a broker connection"),

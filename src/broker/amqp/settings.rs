@@ -21,6 +21,9 @@ pub struct AmqpSettings {
     /// `amqp://user:password@host:port/vhost` or `amqps://…`; the default vhost is `/%2f`, an empty one means the same.
     pub url: SecretString,
     pub names: AmqpNames,
+    /// Beginnings of the queue names that a message's `reply_to` may name. An empty one allows every queue but the
+    /// daemon's own.
+    pub reply_to_prefixes: Vec<String>,
     /// Deliveries handed out ahead, per consumed queue; the worker's concurrency.
     pub prefetch: u16,
     /// The delays a retry can have, growing. Each is a queue at the broker for each consumed queue.
@@ -46,6 +49,7 @@ impl AmqpSettings {
         Self {
             url,
             names: AmqpNames::default(),
+            reply_to_prefixes: ["amq.gen-", "amq.rabbitmq.reply-to.", "enrichment.reply."].map(str::to_owned).to_vec(),
             prefetch,
             retry_delays: [5, 30, 120, 600].map(Duration::from_secs).to_vec(),
             delivery_limit: 20,

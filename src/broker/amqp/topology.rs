@@ -9,7 +9,7 @@ use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptio
 use lapin::types::{AMQPValue, FieldTable};
 use lapin::{Channel, ExchangeKind};
 
-use super::names::{AmqpNames, short};
+use super::names::{AmqpNames, checked_name};
 use crate::broker::QueueName;
 
 /// Looking at dead letters hands them out and takes them back. From `RabbitMQ` 4 on a quorum queue without a limit has one
@@ -49,9 +49,9 @@ pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration], delivery_limit
     let text = |text: &str| AMQPValue::LongString(text.into());
     let queue = |name: String, more: Vec<(&str, AMQPValue)>| {
         let mut arguments = FieldTable::default();
-        arguments.insert(short("x-queue-type"), text("quorum"));
+        arguments.insert(checked_name("x-queue-type"), text("quorum"));
         for (key, value) in more {
-            arguments.insert(short(key), value);
+            arguments.insert(checked_name(key), value);
         }
         Step::Queue { name, arguments }
     };
@@ -89,15 +89,23 @@ pub(super) async fn declare(channel: &Channel, steps: &[Step]) -> Result<(), (St
         let done = match step {
             Step::Exchange(name) => {
                 let options = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
-                channel.exchange_declare(short(name), ExchangeKind::Topic, options, FieldTable::default()).await
+                channel.exchange_declare(checked_name(name), ExchangeKind::Topic, options, FieldTable::default()).await
             }
             Step::Queue { name, arguments } => {
                 let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
-                channel.queue_declare(short(name), options, arguments.clone()).await.map(drop)
+                channel.queue_declare(checked_name(name), options, arguments.clone()).await.map(drop)
             }
             Step::Bind { queue, exchange, key } => {
                 let options = QueueBindOptions::default();
-                channel.queue_bind(short(queue), short(exchange), short(key), options, FieldTable::default()).await
+                channel
+                    .queue_bind(
+                        checked_name(queue),
+                        checked_name(exchange),
+                        checked_name(key),
+                        options,
+                        FieldTable::default(),
+                    )
+                    .await
             }
         };
         done.map_err(|error| (step.clone(), error))?;

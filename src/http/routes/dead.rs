@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
-use crate::broker::{DeadLetter, DeadSelection, Queue};
+use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, Queue};
+use crate::domain::excerpt::item_id_of;
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, page_limit};
@@ -120,7 +121,7 @@ pub(crate) struct OpenLetter {
     letter: Letter,
     /// The message; what is not UTF-8 in it shows as U+FFFD.
     body: String,
-    /// Whether `body` is the message to the byte.
+    /// Whether `body` is the whole message, to the byte.
     exact: bool,
 }
 
@@ -150,12 +151,6 @@ pub(crate) enum Move {
     Drop,
 }
 
-/// The label of letters that the broker gave up by itself.
-pub(crate) const GIVEN_UP: &str = "delivery_limit";
-
-/// Letters looked through for a reason: the broker holds each back meanwhile.
-const MOST_OF_A_REASON: usize = 10_000;
-
 /// How many letters were moved.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Moved {
@@ -170,8 +165,6 @@ impl Moved {
 
 impl From<&DeadLetter> for Letter {
     fn from(dead: &DeadLetter) -> Self {
-        let message: Option<serde_json::Value> = serde_json::from_slice(&dead.body).ok();
-        let item_id = message.as_ref().and_then(|message| message.get("item_id")?.as_str()).map(str::to_owned);
         Self {
             id: dead.id.clone(),
             queue: dead.origin.map(crate::broker::QueueName::as_str),
@@ -180,17 +173,17 @@ impl From<&DeadLetter> for Letter {
             attempts: dead.attempts,
             failed_at: dead.failed_at,
             message_id: dead.message_id.clone(),
-            item_id,
-            bytes: dead.body.len(),
+            item_id: item_id_of(&dead.excerpt),
+            bytes: dead.bytes,
         }
     }
 }
 
-impl From<&DeadLetter> for OpenLetter {
-    fn from(dead: &DeadLetter) -> Self {
+impl From<&OpenDeadLetter> for OpenLetter {
+    fn from(dead: &OpenDeadLetter) -> Self {
         let body = String::from_utf8_lossy(&dead.body);
-        let exact = matches!(body, std::borrow::Cow::Borrowed(_));
-        Self { letter: dead.into(), body: body.into_owned(), exact }
+        let exact = matches!(body, std::borrow::Cow::Borrowed(_)) && !dead.letter.is_cut;
+        Self { letter: (&dead.letter).into(), body: body.into_owned(), exact }
     }
 }
 
@@ -236,15 +229,9 @@ impl Selection {
 pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<usize, Problem> {
     selection.check()?;
     let queue = app.queue.as_ref();
-    let of_reason: Vec<String>;
     let which = match &selection.reason {
         _ if selection.all => DeadSelection::All,
-        Some(reason) => {
-            let letters = queue.dead_list(MOST_OF_A_REASON).await?;
-            let is_meant = |letter: &&DeadLetter| letter.label.as_deref().unwrap_or(GIVEN_UP) == reason;
-            of_reason = letters.iter().filter(is_meant).map(|letter| letter.id.clone()).collect();
-            DeadSelection::Ids(&of_reason)
-        }
+        Some(reason) => DeadSelection::Reason(reason),
         None => DeadSelection::Ids(&selection.ids),
     };
     let (count, action) = match how {
@@ -311,8 +298,15 @@ mod tests {
             attempts: Some(2),
             failed_at: None,
             message_id: None,
-            body: body.to_vec(),
+            excerpt: body.to_vec(),
+            bytes: body.len(),
+            is_cut: false,
         }
+    }
+
+    fn open(letter: DeadLetter) -> OpenLetter {
+        let body = letter.excerpt.clone();
+        OpenLetter::from(&OpenDeadLetter { letter, body })
     }
 
     #[test]
@@ -324,10 +318,11 @@ mod tests {
             json!({"id": "dl_1", "queue": "factcheck", "label": "not_json", "error": "the message is not JSON",
                 "attempts": 2, "failed_at": null, "message_id": null, "item_id": "tg:a:1", "bytes": 20})
         );
-        let opened = serde_json::to_value(OpenLetter::from(&whole)).unwrap();
+        let opened = serde_json::to_value(open(whole)).unwrap();
         assert_eq!((&opened["body"], &opened["exact"]), (&json!("{\"item_id\":\"tg:a:1\"}"), &json!(true)));
         assert_eq!(opened["id"], "dl_1");
-        assert!(!OpenLetter::from(&dead(&[b'{', 0xff])).exact);
+        assert!(!open(dead(&[b'{', 0xff])).exact);
+        assert!(!open(DeadLetter { bytes: 2_000_000, is_cut: true, ..dead(b"{") }).exact);
     }
 
     #[test]

@@ -112,6 +112,8 @@ struct Ready {
     store: &'static str,
     /// Whether this process takes items from the queue.
     worker: bool,
+    /// Why it takes none at the moment: recent items failed with one error, and one is tried from time to time.
+    paused: Option<String>,
     providers: Unaskable,
 }
 
@@ -178,7 +180,8 @@ async fn ready(State(app): State<App>) -> Response {
         return problem.with("providers", json!(providers)).into_response();
     }
     let store = if app.settings.embedded { "embedded" } else { "postgres" };
-    let body = Ready { status: "ready", version: app.settings.version, store, worker: app.settings.worker, providers };
+    let (version, worker, paused) = (app.settings.version, app.settings.worker, (app.intake_paused)());
+    let body = Ready { status: "ready", version, store, worker, paused, providers };
     Json(body).into_response()
 }
 

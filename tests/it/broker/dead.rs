@@ -1,19 +1,19 @@
 //! Dead letters.
 
-use corroborate::broker::{AmqpQueue, AmqpSettings, DeadSelection, Queue, QueueName, Settle};
+use corroborate::broker::{AmqpQueue, AmqpSettings, DeadBody, DeadSelection, EXCERPT_BYTES, Queue, QueueName, Settle};
 
 use super::bed::Bed;
 
 async fn bury(bed: &Bed, queue: &AmqpQueue, key: &str, body: &str) {
     bed.publish_as(key, body.as_bytes(), |properties| properties.with_message_id(body.into())).await;
     let delivery = bed.receive(queue).await;
-    let how = Settle::Dead { label: "not_json".to_owned(), error: format!("{body} is wrong") };
+    let how = Settle::Dead { label: "not_json".to_owned(), error: format!("{body} is wrong"), body: DeadBody::Whole };
     queue.settle(&delivery, how).await.unwrap();
 }
 
 async fn bodies(queue: &AmqpQueue) -> Vec<String> {
     let letters = queue.dead_list(100).await.unwrap();
-    letters.into_iter().map(|letter| String::from_utf8(letter.body).unwrap()).collect()
+    letters.into_iter().map(|letter| String::from_utf8(letter.excerpt).unwrap()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,8 +32,9 @@ async fn dead_letters_are_listed_shown_given_back_and_dropped() {
     bed.until("all four lie there", async || queue.depth().await.unwrap().dead == 4).await;
 
     let letters = queue.dead_list(10).await.unwrap();
-    let second = queue.dead_get(&letters[1].id).await.unwrap().unwrap();
-    assert_eq!(second, letters[1]);
+    let opened = queue.dead_get(&letters[1].id).await.unwrap().unwrap();
+    assert_eq!((&opened.letter, opened.body.as_slice()), (&letters[1], b"two".as_slice()));
+    let second = opened.letter;
     assert_eq!(second.origin, Some(QueueName::Factcheck));
     assert_eq!((second.label.as_deref(), second.error.as_deref()), (Some("not_json"), Some("two is wrong")));
     assert_eq!((second.attempts, second.message_id.as_deref()), (Some(1), Some("two")));
@@ -69,7 +70,7 @@ async fn a_message_that_is_never_settled_is_given_up_by_the_broker_in_the_end() 
     }
     bed.until("the broker gives it up", async || queue.depth().await.unwrap().dead == 1).await;
     let letter = &queue.dead_list(1).await.unwrap()[0];
-    assert_eq!(letter.body, b"kills the process");
+    assert_eq!(letter.excerpt, b"kills the process");
     assert_eq!((letter.label.as_deref(), letter.error.as_deref(), letter.attempts), (None, None, None));
     assert_eq!(letter.origin, Some(QueueName::Enrichment));
     assert!(letter.failed_at.is_some());
@@ -93,5 +94,32 @@ async fn many_letters_go_back_in_several_windows_each_to_its_queue_and_once() {
     })
     .await;
     assert_eq!(queue.dead_drop(DeadSelection::All).await.unwrap(), 3);
+    bed.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn letters_of_a_reason_go_back_and_cut_ones_stay() {
+    let Some(bed) = Bed::new("reason").await else { return };
+    let queue = bed.connect().await;
+    let huge = format!(r#"{{"item_id":"huge","text":"{}"}}"#, "x".repeat(2 * EXCERPT_BYTES));
+    bed.publish("item.a", huge.as_bytes()).await;
+    let delivery = bed.receive(&queue).await;
+    let how = Settle::Dead { label: "not_json".to_owned(), error: "too long".to_owned(), body: DeadBody::Excerpt };
+    queue.settle(&delivery, how).await.unwrap();
+    for body in ["one", "two"] {
+        bury(&bed, &queue, "item.a", body).await;
+    }
+    bed.until("all three are dead", async || queue.depth().await.unwrap().dead == 3).await;
+    let letters = queue.dead_list(10).await.unwrap();
+    let cut = letters.iter().find(|letter| letter.is_cut).unwrap();
+    assert_eq!((cut.bytes, cut.excerpt.len()), (huge.len(), EXCERPT_BYTES));
+    assert_eq!(queue.dead_get(&cut.id).await.unwrap().unwrap().body.len(), EXCERPT_BYTES);
+    assert_eq!(queue.dead_requeue(DeadSelection::Reason("store_statement")).await.unwrap(), 0);
+    assert_eq!(queue.dead_requeue(DeadSelection::Reason("not_json")).await.unwrap(), 2);
+    for _ in 0..2 {
+        let back = bed.receive(&queue).await;
+        queue.settle(&back, Settle::Ack).await.unwrap();
+    }
+    assert_eq!(queue.dead_drop(DeadSelection::Reason("not_json")).await.unwrap(), 1);
     bed.clear().await;
 }

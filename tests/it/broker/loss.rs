@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use corroborate::broker::{OutboxMessage, Queue, QueueError, QueueName, Settle};
+use corroborate::broker::{DeadBody, OutboxMessage, Queue, QueueError, QueueName, Settle};
 
 use super::bed::{Bed, amqp_url};
 use super::work::{Worker, item};
@@ -27,7 +27,7 @@ async fn a_deleted_queue_is_declared_again() {
     assert_eq!(bodies, [b"after".to_vec(), b"held".to_vec()]);
     // Settling what came over the lost connection is no error: the broker delivered it again.
     queue.settle(&held, Settle::Ack).await.unwrap();
-    let how = Settle::Dead { label: "late".to_owned(), error: String::new() };
+    let how = Settle::Dead { label: "late".to_owned(), error: String::new(), body: DeadBody::Whole };
     queue.settle(&held, how).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().dead, 0, "a double would lie there");
     bed.clear().await;
@@ -54,8 +54,9 @@ async fn a_dead_letter_queue_that_was_deleted_is_declared_again() {
     bed.publish("item.a", b"bad").await;
     let delivery = bed.receive(&queue).await;
     bed.delete_queue(&bed.names.dead_queue).await;
-    queue.settle(&delivery, Settle::Dead { label: "x".to_owned(), error: "y".to_owned() }).await.unwrap();
-    assert_eq!(queue.dead_list(10).await.unwrap()[0].body, b"bad");
+    let how = Settle::Dead { label: "x".to_owned(), error: "y".to_owned(), body: DeadBody::Whole };
+    queue.settle(&delivery, how).await.unwrap();
+    assert_eq!(queue.dead_list(10).await.unwrap()[0].excerpt, b"bad");
     bed.clear().await;
 }
 
@@ -103,7 +104,7 @@ async fn a_broker_that_throws_us_out_restarts_or_crashes_loses_nothing() {
         routing_key: "item.enriched".to_owned(),
         body: b"{}".to_vec(),
         correlation_id: None,
-        message_id: "m".to_owned(),
+        message_id: "m".into(),
     };
     let away = queue.publish_results(std::slice::from_ref(&message)).await;
     assert!(matches!(away, Err(QueueError::Away { .. } | QueueError::NotConfirmed { .. })), "{away:?}");

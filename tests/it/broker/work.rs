@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use corroborate::broker::{AmqpQueue, NoObserver, Queue, Settle};
+use corroborate::broker::{AmqpQueue, EXCERPT_BYTES, NoObserver, Queue, Settle};
 use corroborate::domain::SystemClock;
 use corroborate::worker::{
-    self, OwnAllowance, Probe, Process, ProcessError, Processed, RetryPolicy, WorkerError, WorkerParts, WorkerSettings,
-    announce_over,
+    self, IntakeStatus, OwnAllowance, Probe, Process, ProcessError, Processed, RetryPolicy, WorkerError, WorkerParts,
+    WorkerSettings, announce_over,
 };
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -66,6 +66,7 @@ impl Worker {
             allowance: Arc::new(OwnAllowance::default()),
             clock: Arc::new(SystemClock),
             observer: Arc::new(NoObserver),
+            status: IntakeStatus::default(),
         };
         let delays = vec![Duration::from_millis(200)];
         let retry = RetryPolicy { max_attempts: 3, delays, ..RetryPolicy::default() };
@@ -87,6 +88,10 @@ impl Worker {
 
 pub(super) fn item(id: &str, text: &str) -> Vec<u8> {
     format!(r#"{{"schema":1,"item_id":"{id}","text":"{text}"}}"#).into_bytes()
+}
+
+async fn queue_letter(worker: &Worker, id: &str) -> Vec<u8> {
+    worker.queue.dead_get(id).await.unwrap().unwrap().body
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,7 +122,10 @@ async fn a_bad_message_dies_at_once_with_its_reason_and_blocks_nobody() {
     for (body, label) in bad {
         let place = letters.iter().position(|letter| letter.label.as_deref() == Some(label)).unwrap();
         let letter = letters.swap_remove(place);
-        assert_eq!(letter.body, body, "{label}");
+        let is_cut = label == "too_large";
+        assert_eq!((letter.bytes, letter.is_cut), (body.len(), is_cut), "{label}");
+        let kept = queue_letter(&worker, &letter.id).await;
+        assert_eq!(kept, if is_cut { &body[..EXCERPT_BYTES] } else { body }, "{label}");
         assert_eq!(letter.attempts, Some(1));
     }
     // The headers of the contract, as another program sees them.

@@ -5,8 +5,11 @@
 #![cfg(test)]
 
 mod backup;
+mod brake;
 mod channels;
 mod commits;
+#[cfg(target_os = "linux")]
+mod dead;
 mod degraded;
 mod domains;
 #[cfg(feature = "embedded")]
@@ -30,6 +33,7 @@ mod reach;
 mod refused;
 mod reload;
 mod remembered;
+mod replies;
 mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;

@@ -97,3 +97,24 @@ async fn what_a_check_writes_while_the_daemon_ends_goes_out_before_it_does() {
     assert!(!app.upstream.all(|heard| heard.key == "item.enriched").await.is_empty(), "upstream has heard of it");
     app.clear().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn message_to_a_missing_exchange_is_refused_alone_and_costs_no_connection() {
+    let Some(app) = TestApp::new(stories::world()).await else { return };
+    let lost = "INSERT INTO outbox (exchange, routing_key, body, message_id, created_at)
+         VALUES ('no.such.exchange', 'item.enriched', '{}', 'lost', now())";
+    sqlx::query(lost).execute(&app.database).await.unwrap();
+    let daemon = app.start().await;
+    app.upstream.publish("item.new", &item("first", TOLD)).await;
+    app.upstream.result("first", 1).await;
+    until("it was refused three times", async || app.count("outbox WHERE attempts >= 3").await == 1).await;
+    app.upstream.publish("item.new", &item("second", ONCE)).await;
+    app.upstream.result("second", 1).await;
+    let reason: String = sqlx::query_scalar("SELECT last_error FROM outbox").fetch_one(&app.database).await.unwrap();
+    assert!(reason.contains("NOT_FOUND") || reason.contains("NOT-FOUND"), "{reason}");
+    let reconnects = daemon.metric("corroborate_broker_reconnects_total", "").await;
+    assert!(reconnects < 0.5, "{reconnects} reconnects for one message that no exchange takes");
+    sqlx::query("DELETE FROM outbox").execute(&app.database).await.unwrap();
+    app.settled(&daemon).await;
+    app.finish(daemon).await;
+}

@@ -17,7 +17,7 @@ async fn a_message_that_is_refused_for_half_a_day_is_parked_and_tried_once_a_day
         routing_key: "full".to_owned(),
         body: "{}".to_owned(),
         correlation_id: None,
-        message_id: "m".to_owned(),
+        message_id: "m".into(),
     };
     store.write_outbox(&[draft], day(0)).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -61,7 +61,7 @@ async fn what_was_never_refused_is_taken_first_then_what_is_due_again() {
         routing_key: "q".to_owned(),
         body: "{}".to_owned(),
         correlation_id: None,
-        message_id: name.to_owned(),
+        message_id: name.into(),
     });
     store.write_outbox(&drafts, day(0)).await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -72,7 +72,7 @@ async fn what_was_never_refused_is_taken_first_then_what_is_due_again() {
     let mut taken = Vec::new();
     // A batch that is dropped keeps its claim, so the next one holds others.
     while let Some(batch) = store.take_outbox(2).await.unwrap() {
-        taken.push(batch.messages.into_iter().map(|message| message.message_id).collect::<Vec<_>>());
+        taken.push(batch.messages.into_iter().map(|message| message.message_id.to_string()).collect::<Vec<_>>());
     }
     assert_eq!(taken, [vec!["new", "newer"], vec!["due again"]]);
 }

@@ -218,7 +218,7 @@ pub(super) async fn commit_for(
             routing_key: "item.enriched".to_owned(),
             body: "{}".to_owned(),
             correlation_id: None,
-            message_id: item.item_id.clone(),
+            message_id: item.item_id.clone().into(),
         }],
         keep,
         now: written.now,

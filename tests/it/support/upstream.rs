@@ -27,6 +27,7 @@ pub(crate) struct Heard {
     pub(crate) key: String,
     pub(crate) body: Value,
     pub(crate) correlation_id: Option<String>,
+    pub(crate) message_id: Option<String>,
 }
 
 /// Names of its own at the broker, and a connection that is not the daemon's.
@@ -62,8 +63,8 @@ impl Upstream {
             channel.exchange_declare(exchange.as_str().into(), ExchangeKind::Topic, durable, FieldTable::default());
         declared.await.unwrap();
         let mut queues = Vec::new();
-        for name in ["heard", "replies"] {
-            let name = format!("{prefix}.{name}");
+        // Answers are sent to queues of this prefix.
+        for name in [format!("{prefix}.heard"), format!("enrichment.reply.{prefix}")] {
             // Durable: what was heard must outlive this connection too.
             let options = QueueDeclareOptions { durable: true, ..QueueDeclareOptions::default() };
             channel.queue_declare(name.as_str().into(), options, FieldTable::default()).await.unwrap();
@@ -130,6 +131,11 @@ impl Upstream {
         self.channel.queue_delete(name.into(), QueueDeleteOptions::default()).await.unwrap();
     }
 
+    /// The name at the broker of, e.g., `enrichment_queue`.
+    pub(crate) fn name(&self, suffix: &str) -> String {
+        format!("{}.{suffix}", self.prefix)
+    }
+
     pub(crate) fn reply_to(&self) -> &str {
         &self.replies
     }
@@ -164,6 +170,7 @@ impl Upstream {
                 key: delivery.routing_key.to_string(),
                 body: serde_json::from_slice(&delivery.data).unwrap(),
                 correlation_id: delivery.properties.correlation_id().as_ref().map(ToString::to_string),
+                message_id: delivery.properties.message_id().as_ref().map(ToString::to_string),
             };
             self.heard.lock().unwrap().push(heard);
         }
@@ -207,10 +214,24 @@ impl Upstream {
                     key: delivery.routing_key.to_string(),
                     body: serde_json::from_slice(&delivery.data).unwrap(),
                     correlation_id: delivery.properties.correlation_id().as_ref().map(ToString::to_string),
+                    message_id: delivery.properties.message_id().as_ref().map(ToString::to_string),
                 };
             }
             assert!(since.elapsed() < PATIENCE, "nobody answered");
             tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Puts messages among the dead letters, as if the daemon had given them up for `label`.
+    pub(crate) async fn bury(&self, label: &str, bodies: impl Iterator<Item = Vec<u8>>) {
+        let mut headers = FieldTable::default();
+        headers.insert("x-error-label".into(), AMQPValue::LongString(label.into()));
+        headers.insert("x-origin-queue".into(), AMQPValue::LongString(self.name("enrichment_queue").into()));
+        let properties = BasicProperties::default().with_delivery_mode(2).with_headers(headers);
+        let (queue, options) = (self.name("dead"), BasicPublishOptions::default());
+        for body in bodies {
+            let sent = self.channel.basic_publish("".into(), queue.as_str().into(), options, &body, properties.clone());
+            assert!(sent.await.unwrap().await.unwrap().is_ack());
         }
     }
 

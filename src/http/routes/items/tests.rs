@@ -6,7 +6,9 @@ use axum::response::IntoResponse as _;
 use futures::future::BoxFuture;
 
 use super::*;
-use crate::broker::{DeadLetter, DeadSelection, Delivery, OutboxMessage, Published, QueueDepth, QueueError, Settle};
+use crate::broker::{
+    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, Published, QueueDepth, QueueError, Settle,
+};
 use crate::http::extract::BodyKind;
 use crate::http::openapi::assert_described;
 
@@ -56,7 +58,7 @@ impl Queue for Recorder {
         unused()
     }
 
-    fn dead_get<'a>(&'a self, _id: &'a str) -> BoxFuture<'a, Result<Option<DeadLetter>, QueueError>> {
+    fn dead_get<'a>(&'a self, _id: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>> {
         unused()
     }
 

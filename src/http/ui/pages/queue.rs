@@ -13,7 +13,7 @@ use super::providers::Nothing;
 use crate::broker::DeadLetter;
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::routes::dead::{GIVEN_UP, Move, Selection, moved};
+use crate::http::routes::dead::{Move, Selection, moved};
 use crate::http::routes::overview::{Waiting, waiting};
 use crate::http::routes::webhooks;
 use crate::http::who::Who;
@@ -85,11 +85,11 @@ fn figures(waiting: &Waiting, page: &Page) -> Vec<(&'static str, String)> {
 }
 
 fn row(dead: &DeadLetter) -> Row {
-    let body = String::from_utf8_lossy(&dead.body);
+    let body = String::from_utf8_lossy(&dead.excerpt);
     let payload = payload(&body);
     Row {
         id: dead.id.clone(),
-        reason: dead.label.clone().unwrap_or_else(|| GIVEN_UP.to_owned()),
+        reason: dead.reason().to_owned(),
         detail: dead.error.as_deref().map(|error| plain(error).into_owned()).unwrap_or_default(),
         queue: dead.origin.map(crate::broker::QueueName::as_str).unwrap_or_default(),
         at: dead.failed_at.map(|at| at.format("%Y-%m-%d %H:%M").to_string()).unwrap_or_default(),

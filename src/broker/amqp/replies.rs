@@ -1,0 +1,101 @@
+//! Which queues an answer may be sent to.
+//!
+//! A producer names any queue in `reply_to`, and the daemon would write there with its own rights. Therefore only queues
+//! of configured prefixes get answers, and never the daemon's own.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::AmqpNames;
+use crate::broker::QueueName;
+
+/// Classes of refused names that are logged. Further ones are counted only.
+const MAX_LOGGED: usize = 50;
+
+/// Characters of a class.
+const CLASS_CHARS: usize = 32;
+
+/// Decides where answers may go.
+#[derive(Debug)]
+pub(super) struct ReplyPolicy {
+    names: AmqpNames,
+    prefixes: Vec<String>,
+    /// Classes of names whose refusal is in the log.
+    logged: Mutex<BTreeSet<String>>,
+}
+
+impl ReplyPolicy {
+    pub(super) fn new(names: AmqpNames, prefixes: Vec<String>) -> Self {
+        Self { names, prefixes, logged: Mutex::default() }
+    }
+
+    /// Whether an answer may be sent to this queue.
+    pub(super) fn allows(&self, queue: &str) -> bool {
+        !self.is_own(queue) && self.prefixes.iter().any(|prefix| queue.starts_with(prefix))
+    }
+
+    /// Whether the daemon itself uses this queue.
+    pub(super) fn is_own(&self, queue: &str) -> bool {
+        let is_consumed = |name| {
+            let rest = queue.strip_prefix(self.names.queue(name));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(".retry."))
+        };
+        queue == self.names.dead_queue || QueueName::ALL.into_iter().any(is_consumed)
+    }
+
+    /// Logs a refusal, once for each class of names.
+    pub(super) fn log_refusal(&self, queue: &str) {
+        let class = class(queue);
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MAX_LOGGED && logged.insert(class.clone()) {
+            tracing::warn!(
+                beginning = ?class,
+                "answers are refused: reply_to names a queue outside amqp.reply_to_prefixes, or one of the daemon's own"
+            );
+        }
+    }
+}
+
+/// What names have in common that differ by a number or a random part: the beginning, up to the first digit.
+fn class(queue: &str) -> String {
+    queue.chars().take_while(|character| !character.is_ascii_digit()).take(CLASS_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_is_allowed_when_its_queue_has_a_configured_prefix_and_is_not_the_daemons() {
+        let policy = |prefixes: &[&str]| {
+            ReplyPolicy::new(AmqpNames::default(), prefixes.iter().map(ToString::to_string).collect())
+        };
+        let some = policy(&["amq.gen-", "enrichment.reply."]);
+        for (queue, allowed) in [
+            ("amq.gen-JzTY20BRgKO", true),
+            ("enrichment.reply.site", true),
+            ("enrichment.dead", false),
+            ("billing", false),
+            ("", false),
+        ] {
+            assert_eq!(some.allows(queue), allowed, "{queue}");
+        }
+        let all = policy(&[""]);
+        assert!(all.allows("billing") && all.allows("factchecker") && all.allows("factcheck.retry"));
+        let own = ["factcheck", "factcheck.retry.5s", "enrichment_queue.retry.10m", "enrichment_important"];
+        assert!(!own.iter().any(|queue| all.allows(queue)));
+        assert!(!all.allows("enrichment.dead"));
+        assert!(!policy(&[]).allows("amq.gen-JzTY20BRgKO"));
+    }
+
+    #[test]
+    fn refusals_are_logged_once_per_class_and_bounded() {
+        let policy = ReplyPolicy::new(AmqpNames::default(), Vec::new());
+        for number in 0..500 {
+            policy.log_refusal(&format!("site-{number}"));
+            policy.log_refusal(&format!("{}-1", "x".repeat(number)));
+        }
+        assert_eq!(class("site-7f"), "site-");
+        assert!(policy.logged.lock().unwrap().len() <= MAX_LOGGED);
+    }
+}

@@ -1,0 +1,95 @@
+//! Sends what the outbox holds: results, signals and answers.
+
+use lapin::BasicProperties;
+use lapin::types::ShortString;
+
+use super::publish::{Outgoing, Sent, WINDOW, publish};
+use super::session::Session;
+use super::{AmqpQueue, names};
+use crate::broker::{OutboxMessage, Published, QueueError};
+use crate::domain::MessageId;
+
+/// Properties of a message of ours.
+pub(super) fn json(message_id: &MessageId) -> BasicProperties {
+    BasicProperties::default()
+        .with_content_type("application/json".into())
+        .with_app_id("corroborate".into())
+        .with_message_id(names::id(message_id))
+        // 2: written to disk.
+        .with_delivery_mode(2)
+}
+
+impl AmqpQueue {
+    /// A result as it is sent; an error says why it cannot be.
+    fn outgoing<'a>(&self, message: &'a OutboxMessage, now: u64) -> Result<Outgoing<'a>, String> {
+        let exchange = message.exchange.as_deref().unwrap_or("");
+        if exchange.is_empty() && self.replies.is_own(&message.routing_key) {
+            return Err("reply_to names one of the daemon's own queues".to_owned());
+        }
+        let properties = json(&message.message_id).with_timestamp(now);
+        // A correlation id came in by AMQP, so it fits.
+        let correlation_id = message.correlation_id.as_deref().and_then(|id| ShortString::try_new(id).ok());
+        let properties = match correlation_id {
+            Some(correlation_id) => properties.with_correlation_id(correlation_id),
+            None => properties,
+        };
+        Ok(Outgoing { exchange, routing_key: &message.routing_key, body: &message.body, properties })
+    }
+
+    pub(super) async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Published, QueueError> {
+        let session = self.shared.session()?;
+        let mut published = Published::default();
+        for window in messages.chunks(WINDOW) {
+            if let Err(error) = self.send_window(&session, window, &mut published).await {
+                // The rest would fare no better; what is known of the others stays known.
+                return if published == Published::default() { Err(error) } else { Ok(published) };
+            }
+        }
+        Ok(published)
+    }
+
+    /// Sends one window of results. An error says that nothing is known of some of them.
+    async fn send_window(
+        &self,
+        session: &Session,
+        window: &[OutboxMessage],
+        published: &mut Published,
+    ) -> Result<(), QueueError> {
+        let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
+        let (mut sending, mut outgoing) = (Vec::with_capacity(window.len()), Vec::with_capacity(window.len()));
+        for message in window {
+            match self.outgoing(message, now) {
+                Ok(ready) => {
+                    sending.push(message);
+                    outgoing.push(ready);
+                }
+                Err(reason) => published.refused.push((message.id, reason)),
+            }
+        }
+        let channel = session.results(self.confirm_timeout).await?;
+        // Not mandatory: a result may have no reader, and a reply queue may be gone.
+        let sent = publish(&channel, &outgoing, false, self.confirm_timeout).await;
+        let results_exchange = self.shared.plan.names.results_exchange.as_str();
+        let is_alone = sending.len() == 1;
+        let (mut failure, mut is_missing) = (Ok(()), false);
+        for (message, sent) in sending.into_iter().zip(sent) {
+            match sent {
+                Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
+                Sent::Refused(reason) => published.refused.push((message.id, reason)),
+                Sent::NoExchange(reason) if is_alone && message.exchange.as_deref() != Some(results_exchange) => {
+                    published.refused.push((message.id, reason));
+                }
+                Sent::NoExchange(detail) => {
+                    is_missing = true;
+                    failure = Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail });
+                }
+                Sent::Failed(error) => failure = Err(error),
+            }
+        }
+        if is_missing {
+            let channel = session.careful.lock().await;
+            self.declare_again(session, &channel).await;
+        }
+        failure
+    }
+}

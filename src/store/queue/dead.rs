@@ -1,0 +1,163 @@
+//! Dead letters of the table queue. Lists read an excerpt of each body, and requeueing moves a few rows per statement, so
+//! that no operation needs memory for all bodies.
+
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+use sqlx::postgres::PgRow;
+
+use super::TableQueue;
+use crate::broker::{DeadLetter, DeadSelection, EXCERPT_BYTES, OpenDeadLetter, QueueName, Settle};
+use crate::store::StoreError;
+
+/// Rows that one statement moves: the database holds their bodies meanwhile.
+const BATCH: i64 = 32;
+
+/// A selection as the two values that the statements take: ids, and the reason.
+struct Filter<'a> {
+    ids: Option<Vec<i64>>,
+    reason: Option<&'a str>,
+}
+
+impl<'a> From<DeadSelection<'a>> for Filter<'a> {
+    fn from(which: DeadSelection<'a>) -> Self {
+        match which {
+            DeadSelection::All => Self { ids: None, reason: None },
+            // Ids that are no numbers name nothing.
+            DeadSelection::Ids(ids) => {
+                Self { ids: Some(ids.iter().filter_map(|id| id.parse().ok()).collect()), reason: None }
+            }
+            DeadSelection::Reason(reason) => Self { ids: None, reason: Some(reason) },
+        }
+    }
+}
+
+/// Bytes of a body that lists read.
+fn excerpt_bytes() -> i32 {
+    i32::try_from(EXCERPT_BYTES).unwrap_or(i32::MAX)
+}
+
+fn letter(row: &PgRow) -> Result<DeadLetter, StoreError> {
+    let queue: String = row.try_get("queue")?;
+    let original_bytes: Option<i64> = row.try_get("original_bytes")?;
+    let bytes = original_bytes.unwrap_or(row.try_get::<i32, _>("bytes")?.into());
+    Ok(DeadLetter {
+        id: row.try_get::<i64, _>("id")?.to_string(),
+        origin: QueueName::parse(&queue),
+        label: Some(row.try_get("error_label")?),
+        error: Some(row.try_get("error")?),
+        attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).ok(),
+        failed_at: Some(row.try_get("failed_at")?),
+        message_id: row.try_get("message_id")?,
+        excerpt: row.try_get("excerpt")?,
+        bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+        is_cut: original_bytes.is_some(),
+    })
+}
+
+impl TableQueue {
+    /// Moves a message to the dead letters. One statement: at no moment is it in both tables or in none.
+    pub(super) async fn bury(
+        &self,
+        id: i64,
+        attempts: u32,
+        how: &Settle,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let Settle::Dead { label, error, body } = how else { return Ok(()) };
+        let kept = match body {
+            crate::broker::DeadBody::Whole => None,
+            crate::broker::DeadBody::Excerpt => Some(excerpt_bytes()),
+        };
+        sqlx::query(
+            "WITH gone AS (
+                 DELETE FROM queue_messages WHERE id = $1 AND taken_by = $6
+                 RETURNING queue, body, message_id, reply_to, correlation_id, enqueued_at)
+             INSERT INTO dead_messages (queue, body, original_bytes, attempts, error_label, error, message_id, reply_to,
+                 correlation_id, enqueued_at, failed_at)
+             SELECT queue, substring(body FROM 1 FOR coalesce($7, octet_length(body))),
+                 CASE WHEN octet_length(body) > $7 THEN octet_length(body) END, $2, $3, $4, message_id, reply_to,
+                 correlation_id, enqueued_at, $5 FROM gone",
+        )
+        .bind(id)
+        .bind(i32::try_from(attempts).unwrap_or(i32::MAX))
+        .bind(label)
+        .bind(error)
+        .bind(now)
+        .bind(&self.name)
+        .bind(kept)
+        .execute(&self.store.pool)
+        .await?;
+        Ok(())
+    }
+
+    pub(super) async fn letters(&self, limit: i64) -> Result<Vec<DeadLetter>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id, queue, substring(body FROM 1 FOR $2) AS excerpt, octet_length(body) AS bytes, original_bytes,
+                 attempts, error_label, error, message_id, failed_at FROM dead_messages ORDER BY id LIMIT $1",
+        )
+        .bind(limit)
+        .bind(excerpt_bytes())
+        .fetch_all(&self.store.pool)
+        .await?;
+        rows.iter().map(letter).collect()
+    }
+
+    pub(super) async fn open_letter(&self, id: i64) -> Result<Option<OpenDeadLetter>, StoreError> {
+        let row = sqlx::query(
+            "SELECT id, queue, body, substring(body FROM 1 FOR $2) AS excerpt, octet_length(body) AS bytes,
+                 original_bytes, attempts, error_label, error, message_id, failed_at FROM dead_messages WHERE id = $1",
+        )
+        .bind(id)
+        .bind(excerpt_bytes())
+        .fetch_optional(&self.store.pool)
+        .await?;
+        row.map(|row| Ok(OpenDeadLetter { letter: letter(&row)?, body: row.try_get("body")? })).transpose()
+    }
+
+    /// Moves letters back, oldest first. Letters that come after the start of this are left alone: they may be the same
+    /// messages, dead again.
+    pub(super) async fn revive(&self, which: DeadSelection<'_>) -> Result<u64, StoreError> {
+        let filter = Filter::from(which);
+        let newest: Option<i64> =
+            sqlx::query_scalar("SELECT max(id) FROM dead_messages").fetch_one(&self.store.pool).await?;
+        let Some(newest) = newest else { return Ok(0) };
+        let mut moved = 0;
+        loop {
+            let batch = sqlx::query(
+                "WITH gone AS (
+                     DELETE FROM dead_messages WHERE id IN (
+                         SELECT id FROM dead_messages WHERE id <= $1 AND original_bytes IS NULL
+                             AND ($2::bigint[] IS NULL OR id = ANY($2)) AND ($3::text IS NULL OR error_label = $3)
+                         ORDER BY id LIMIT $5)
+                     RETURNING id, queue, body, message_id, reply_to, correlation_id, enqueued_at)
+                 INSERT INTO queue_messages (queue, body, message_id, reply_to, correlation_id, enqueued_at, available_at)
+                 SELECT queue, body, message_id, reply_to, correlation_id, enqueued_at, $4 FROM gone ORDER BY id",
+            )
+            .bind(newest)
+            .bind(&filter.ids)
+            .bind(filter.reason)
+            .bind(self.clock.now())
+            .bind(BATCH)
+            .execute(&self.store.pool)
+            .await?;
+            if batch.rows_affected() == 0 {
+                return Ok(moved);
+            }
+            moved += batch.rows_affected();
+            self.store.wake_queue.notify_one();
+        }
+    }
+
+    pub(super) async fn drop_dead(&self, which: DeadSelection<'_>) -> Result<u64, StoreError> {
+        let filter = Filter::from(which);
+        let done = sqlx::query(
+            "DELETE FROM dead_messages
+             WHERE ($1::bigint[] IS NULL OR id = ANY($1)) AND ($2::text IS NULL OR error_label = $2)",
+        )
+        .bind(&filter.ids)
+        .bind(filter.reason)
+        .execute(&self.store.pool)
+        .await?;
+        Ok(done.rows_affected())
+    }
+}
