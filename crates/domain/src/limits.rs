@@ -102,7 +102,7 @@ mod tests {
     fn rejection(field: &str, value: Value) -> Option<String> {
         let mut item = json!({ "schema": 1, "item_id": "a", "text": "The bridge opened." });
         item[field] = value;
-        Item::from_value(item).err().map(|reject| reject.to_string())
+        Item::parse(item.to_string().as_bytes()).err().map(|reject| reject.to_string())
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use corroborate::broker::{AmqpQueue, AmqpSettings, Clocks, NoObserver};
 use corroborate::domain::SystemClock;
+use corroborate::supervisor::Supervisor;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
@@ -77,7 +78,7 @@ async fn leaves_nothing(scheme: &str) {
         ..AmqpSettings::new(url.into(), 4)
     };
     let clocks = Clocks::one(Arc::new(SystemClock));
-    let refused = AmqpQueue::connect(settings, clocks, Arc::new(NoObserver), &TaskTracker::new()).await;
+    let refused = AmqpQueue::connect(settings, clocks, Arc::new(NoObserver), &Supervisor::default()).await;
     assert!(refused.is_err_and(|error| error.is_transient()));
     let accepted = broker.accepted.load(Ordering::SeqCst);
     assert!(accepted >= ATTEMPTS, "only {accepted} attempts");

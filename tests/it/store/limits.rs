@@ -188,7 +188,7 @@ async fn write(store: &Store, item: &Item, (page, reviewed, words, year): (Strin
             routing_key: "item.enriched".to_owned(),
             body: serde_json::to_string(&result).unwrap(),
             correlation_id: Some(words.clone()),
-            message_id: item.item_id.clone(),
+            message_id: item.item_id.clone().into(),
         }],
         webhooks: vec![],
         keep: TimeDelta::days(30),
