@@ -2,7 +2,8 @@
 //!
 //! [`Supervisor::spawn`] runs a task that must live until its stop token is cancelled. The first task that ends earlier is
 //! kept as the [`Failure`]. `app::lifecycle` waits for it, drains the worker and returns it as the process's error, and
-//! `/readyz` shows it meanwhile. A command that does not watch the supervisor only logs the failure.
+//! `/readyz` shows it meanwhile. A command goes on, because its callers get errors, and ends with the
+//! failure when it closes the application.
 //!
 //! Two kinds of work do not belong here. Bounded work (a lease, one batch) runs on a task tracker, and its caller learns
 //! of a panic from the dropped channel. The worker watches its own tasks.

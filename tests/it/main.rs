@@ -60,7 +60,8 @@ mod rescore;
 mod simulator;
 #[cfg(test)]
 mod store;
-#[cfg(all(test, unix, feature = "embedded"))]
+#[cfg(all(unix, feature = "embedded"))]
+#[cfg(test)]
 mod supervision;
 #[cfg(test)]
 mod support;
