@@ -85,6 +85,20 @@ impl Drop for Release {
     }
 }
 
+/// A parse without a caller. Dropping this gives its place to others, and a spare one to the parse until its thread ends.
+struct Abandoned<'a> {
+    parsers: &'a Parsers,
+    place: Option<Arc<Mutex<Option<Place>>>>,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = &self.place {
+            self.parsers.stand_in(place);
+        }
+    }
+}
+
 impl Parsers {
     /// `exhausted_timeout`: how long parses may hang without a spare place before [`Parsers::watch`] fails.
     fn new(places: usize, spares: usize, parse_timeout: Duration, exhausted_timeout: Duration) -> Self {
@@ -130,13 +144,13 @@ impl Parsers {
             tracing::warn!(%error, "no thread for parsing; the machine is out of memory or threads");
             return Err(NotParsed::NoPlace);
         }
-        match timeout(limit, result).await {
-            Ok(parsed) => parsed.map_err(|_panicked| NotParsed::Crashed),
-            Err(_elapsed) => {
-                self.stand_in(&place);
-                Err(NotParsed::TooSlow)
-            }
+        // Also when the caller leaves before the limit: nothing would watch the parse any more, and it may hang.
+        let mut abandoned = Abandoned { parsers: self, place: Some(place) };
+        let parsed = timeout(limit, result).await;
+        if parsed.is_ok() {
+            abandoned.place = None;
         }
+        parsed.map_or(Err(NotParsed::TooSlow), |parsed| parsed.map_err(|_panicked| NotParsed::Crashed))
     }
 
     /// Gives the place of a parse that hangs to others, and a spare one to the parse.
@@ -250,6 +264,18 @@ mod tests {
         let (_end, held) = mpsc::channel::<()>();
         assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
         assert_eq!(parsers.run(|| 1).await, Err(NotParsed::NoPlace));
+    }
+
+    #[tokio::test]
+    async fn place_is_free_again_when_the_caller_of_a_hung_parse_leaves() {
+        let parsers = Parsers::new(1, 1, Duration::from_secs(10), SHORT);
+        let (end, held) = mpsc::channel::<()>();
+        assert!(timeout(SHORT, parsers.run(move || held.recv().is_ok())).await.is_err(), "the caller leaves");
+        assert_eq!(parsers.run(|| 1).await, Ok(1), "a spare place stands in");
+        let (second_end, held) = mpsc::channel::<()>();
+        assert!(timeout(SHORT, parsers.run(move || held.recv().is_ok())).await.is_err());
+        assert!(parsers.exhausted().is_some(), "no spare place is left for the second one");
+        drop((end, second_end));
     }
 
     #[tokio::test]

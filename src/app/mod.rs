@@ -111,6 +111,8 @@ impl App {
         behind.close().await;
         supervisor.closing().cancel();
         drop((services, queue));
+        // The broker's connection is closed and the queue's leases are handed back while the store is still open.
+        supervisor.drain(CLOSING_TIMEOUT).await;
         let closed = opened.close().await;
         supervisor.failure().map_or(Ok(()), |failure| Err(failure.into())).and(closed)
     }

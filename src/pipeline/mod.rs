@@ -164,8 +164,8 @@ impl PipelineError {
             Self::Store(error) => error.is_transient(),
             // A model is a server or a thread that may come back; the retry budget bounds it.
             Self::Inference(_) => true,
-            // A text that hangs or crashes our code does so each time, and takes a thread each time.
-            Self::Texts(error) => *error == NotParsed::NoPlace,
+            // A text that crashes our code does so each time. Slow work may be the machine's fault: it was stopped, or is busy.
+            Self::Texts(error) => *error != NotParsed::Crashed,
         }
     }
 

@@ -1,11 +1,13 @@
 //! The failure brake: pauses intake when recent items fail with one and the same error. Pure.
 //!
-//! A damaged index or a faulty release fails every item, and each item is paid for first. Intake pauses after
-//! [`BrakePolicy::failures`] of the last [`BrakePolicy::window`] attempts failed with one label. After a delay that grows
-//! from pause to pause one item is tried: a success resumes intake, a failure pauses it again.
+//! A damaged index or a faulty release fails every item, and each item is paid for first. Intake pauses when
+//! [`BrakePolicy::failures`] different items, and more than half of the last [`BrakePolicy::window`] attempts, failed with one
+//! label. After a delay that grows from pause to pause, up to [`BrakePolicy::trials`] items are tried one after the other: the
+//! first success resumes intake, and if all fail, intake pauses again.
 //!
-//! While the brake is engaged, a failure says nothing about its item: the item is put off, and no attempt counts.
-//! A malformed message, a message that was done before and everything that overload decides count neither way.
+//! An item that was in work when the brake engaged and fails is deferred, and the attempt does not count. A tried item that
+//! fails uses up an attempt, so that a bad item ends as a dead letter and cannot hold intake for ever. A malformed message, a
+//! message that was done before and everything that overload decides do not count for the brake.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,10 +21,12 @@ use super::{ProcessError, Processed};
 /// When intake pauses, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrakePolicy {
-    /// Attempts that are looked at: the last ones.
+    /// The number of recent attempts that are considered.
     pub window: usize,
-    /// Different items that failed with one label and engage the brake.
+    /// Different items that must have failed with one label to engage the brake.
     pub failures: usize,
+    /// Items that are tried after each pause, at most.
+    pub trials: u32,
     /// The first pause; each further one doubles.
     pub first_delay: Duration,
     /// The longest pause. After as long without the brake the pauses begin at the first again.
@@ -31,20 +35,26 @@ pub struct BrakePolicy {
 
 impl Default for BrakePolicy {
     fn default() -> Self {
-        Self { window: 50, failures: 20, first_delay: Duration::from_secs(30), longest_delay: Duration::from_mins(10) }
+        Self {
+            window: 50,
+            failures: 20,
+            trials: 5,
+            first_delay: Duration::from_secs(30),
+            longest_delay: Duration::from_mins(10),
+        }
     }
 }
 
-/// What one attempt says about the daemon as a whole.
+/// How one attempt counts for the brake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum AttemptResult {
     Success,
     Failure(&'static str),
-    /// Nothing: the message was at fault, or was done before, or nothing was tried.
+    /// Does not count: the message was at fault, or was done before, or nothing was tried.
     None,
 }
 
-impl From<&Outcome> for Sign {
+impl From<&Outcome> for AttemptResult {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Processed(Processed::Committed) => Self::Success,
@@ -64,7 +74,7 @@ impl From<&Outcome> for Sign {
 
 /// What an attempt changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum BrakeChange {
     None,
     /// Intake pauses for so long: so many recent items failed with this label.
     Engaged {
@@ -72,17 +82,17 @@ pub(super) enum Effect {
         failures: usize,
         delay: Duration,
     },
-    /// The one item that was tried succeeded: intake resumes.
+    /// The tried item succeeded: intake resumes.
     Released,
-    /// The one item that was tried says nothing: another one is tried.
+    /// The tried item did not decide: another one is tried.
     Undecided,
 }
 
 /// The answer to one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Ruling {
-    pub(super) effect: Effect,
-    /// The item failed while the brake was engaged: it comes again, and no attempt counts.
+pub(super) struct BrakeDecision {
+    pub(super) effect: BrakeChange,
+    /// The item was in work when the brake engaged, and failed: it is deferred, and the attempt does not count.
     pub(super) is_put_off: bool,
 }
 
@@ -93,6 +103,8 @@ struct State {
     is_engaged: bool,
     /// Pauses so far, without a long time between them.
     pauses: u32,
+    /// Items that were tried after this pause and failed.
+    failed_trials: u32,
     released: Option<Instant>,
 }
 
@@ -118,35 +130,44 @@ impl Brake {
 
     /// Counts one attempt. `item` is a hash that is the same for each attempt of an item; `is_trial` says that it is the
     /// one item which was let in while the brake is engaged.
-    pub(super) fn record(&self, item: u64, outcome: &Outcome, is_trial: bool, now: Instant) -> Ruling {
+    pub(super) fn record(&self, item: u64, outcome: &Outcome, is_trial: bool, now: Instant) -> BrakeDecision {
         let mut state = self.state();
-        let sign = Sign::from(outcome);
-        let is_put_off = state.is_engaged && matches!(sign, Sign::Failure(_));
-        let effect = match (state.is_engaged, is_trial, sign) {
-            (true, true, Sign::Success) => {
+        let result = AttemptResult::from(outcome);
+        let is_put_off = state.is_engaged && !is_trial && matches!(result, AttemptResult::Failure(_));
+        let effect = match (state.is_engaged, is_trial, result) {
+            (true, true, AttemptResult::Success) => {
                 *state = State { pauses: state.pauses, released: Some(now), ..State::default() };
-                Effect::Released
+                BrakeChange::Released
             }
-            (true, true, Sign::Failure(label)) => self.engage(&mut state, label, 1, now),
-            (true, true, Sign::None) => Effect::Undecided,
+            (true, true, AttemptResult::Failure(label)) => {
+                state.failed_trials += 1;
+                if state.failed_trials < self.policy.trials {
+                    BrakeChange::Undecided
+                } else {
+                    let failures = usize::try_from(state.failed_trials).unwrap_or(usize::MAX);
+                    self.engage(&mut state, label, failures, now)
+                }
+            }
+            (true, true, AttemptResult::None) => BrakeChange::Undecided,
             // An item that was in work already when the brake engaged.
-            (true, false, _) | (false, _, Sign::None) => Effect::None,
-            (false, _, Sign::Success) => {
+            (true, false, _) | (false, _, AttemptResult::None) => BrakeChange::None,
+            (false, _, AttemptResult::Success) => {
                 self.note(&mut state, (item, None));
-                Effect::None
+                BrakeChange::None
             }
-            (false, _, Sign::Failure(label)) => {
+            (false, _, AttemptResult::Failure(label)) => {
                 self.note(&mut state, (item, Some(label)));
-                let with_label = state.recent.iter().filter(|(_, failed)| *failed == Some(label));
-                let failures = with_label.map(|(item, _)| item).collect::<BTreeSet<_>>().len();
-                if failures >= self.policy.failures {
+                let failed = || state.recent.iter().filter(|(_, failed)| *failed == Some(label));
+                let failures = failed().map(|(item, _)| item).collect::<BTreeSet<_>>().len();
+                let is_most = failed().count() * 2 > state.recent.len();
+                if failures >= self.policy.failures && is_most {
                     self.engage(&mut state, label, failures, now)
                 } else {
-                    Effect::None
+                    BrakeChange::None
                 }
             }
         };
-        Ruling { effect, is_put_off }
+        BrakeDecision { effect, is_put_off }
     }
 
     fn note(&self, state: &mut State, attempt: (u64, Option<&'static str>)) {
@@ -156,12 +177,12 @@ impl Brake {
         }
     }
 
-    fn engage(&self, state: &mut State, label: &'static str, failures: usize, now: Instant) -> Effect {
+    fn engage(&self, state: &mut State, label: &'static str, failures: usize, now: Instant) -> BrakeChange {
         let was_calm = state.released.is_some_and(|released| now - released >= self.policy.longest_delay);
         let pauses = if was_calm && !state.is_engaged { 0 } else { state.pauses };
         *state = State { is_engaged: true, pauses: pauses.saturating_add(1), ..State::default() };
         let delay = self.policy.first_delay.saturating_mul(2_u32.saturating_pow(pauses));
-        Effect::Engaged { label, failures, delay: delay.min(self.policy.longest_delay) }
+        BrakeChange::Engaged { label, failures, delay: delay.min(self.policy.longest_delay) }
     }
 }
 
@@ -190,28 +211,31 @@ mod tests {
         Brake::new(BrakePolicy::default())
     }
 
-    /// Lets items `from..to` end so; the last ruling.
-    fn run(brake: &Brake, items: std::ops::Range<u64>, outcome: &Outcome) -> Option<Ruling> {
+    /// Lets items `from..to` end so; the last decision.
+    fn run(brake: &Brake, items: std::ops::Range<u64>, outcome: &Outcome) -> Option<BrakeDecision> {
         items.map(|item| brake.record(item, outcome, false, now())).last()
     }
 
-    fn engaged(label: &'static str, failures: usize, seconds: u64) -> Effect {
-        Effect::Engaged { label, failures, delay: Duration::from_secs(seconds) }
+    fn engaged(label: &'static str, failures: usize, seconds: u64) -> BrakeChange {
+        BrakeChange::Engaged { label, failures, delay: Duration::from_secs(seconds) }
     }
 
     #[test]
     fn brake_engages_when_twenty_items_fail_with_one_label() {
         for outcome in [permanent("store_statement"), transient("store_statement")] {
             let brake = brake();
-            run(&brake, 0..30, &committed());
-            assert_eq!(run(&brake, 30..49, &outcome).unwrap().effect, Effect::None);
-            let ruling = brake.record(49, &outcome, false, now());
-            assert_eq!(ruling, Ruling { effect: engaged("store_statement", 20, 30), is_put_off: false });
-            // Those in work already are put off, and end nothing.
-            assert_eq!(brake.record(50, &outcome, false, now()), Ruling { effect: Effect::None, is_put_off: true });
+            run(&brake, 11..30, &committed());
+            assert_eq!(run(&brake, 30..49, &outcome).unwrap().effect, BrakeChange::None);
+            let decision = brake.record(49, &outcome, false, now());
+            assert_eq!(decision, BrakeDecision { effect: engaged("store_statement", 20, 30), is_put_off: false });
+            // Those in work already are deferred, and end nothing.
+            assert_eq!(
+                brake.record(50, &outcome, false, now()),
+                BrakeDecision { effect: BrakeChange::None, is_put_off: true }
+            );
             assert_eq!(
                 brake.record(51, &committed(), false, now()),
-                Ruling { effect: Effect::None, is_put_off: false }
+                BrakeDecision { effect: BrakeChange::None, is_put_off: false }
             );
             assert!(brake.is_engaged());
         }
@@ -222,11 +246,11 @@ mod tests {
         let brake = brake();
         for item in 0..200 {
             let label = ["store_statement", "inference", "panic"][usize::try_from(item % 3).unwrap()];
-            assert_eq!(brake.record(item, &permanent(label), false, now()).effect, Effect::None);
+            assert_eq!(brake.record(item, &permanent(label), false, now()).effect, BrakeChange::None);
         }
         for item in 0..400 {
-            let outcome = if item % 3 == 0 { permanent("store_statement") } else { committed() };
-            assert_eq!(brake.record(item, &outcome, false, now()).effect, Effect::None, "{item}");
+            let outcome = if item % 2 == 0 { permanent("store_statement") } else { committed() };
+            assert_eq!(brake.record(item, &outcome, false, now()).effect, BrakeChange::None, "{item}");
         }
     }
 
@@ -234,31 +258,35 @@ mod tests {
     fn brake_stays_off_when_messages_are_at_fault_or_one_item_fails_again_and_again() {
         let brake = brake();
         for reject in [Reject::Empty, Reject::NoText, Reject::TooLarge { bytes: 9 }] {
-            assert_eq!(run(&brake, 0..100, &Outcome::Rejected(reject)).unwrap().effect, Effect::None);
+            assert_eq!(run(&brake, 0..100, &Outcome::Rejected(reject)).unwrap().effect, BrakeChange::None);
         }
         for outcome in [Outcome::Deferred, Outcome::Dropped, Outcome::HandedBack] {
-            assert_eq!(run(&brake, 0..100, &outcome).unwrap().effect, Effect::None);
+            assert_eq!(run(&brake, 0..100, &outcome).unwrap().effect, BrakeChange::None);
         }
         for _ in 0..100 {
-            assert_eq!(brake.record(7, &transient("inference"), false, now()).effect, Effect::None);
+            assert_eq!(brake.record(7, &transient("inference"), false, now()).effect, BrakeChange::None);
         }
     }
 
     #[test]
-    fn pauses_grow_while_the_tried_item_fails_and_end_when_one_succeeds() {
+    fn pauses_grow_while_the_tried_items_fail_and_end_when_one_succeeds() {
         let brake = brake();
         run(&brake, 0..20, &permanent("store_statement"));
         for seconds in [60, 120, 240, 480, 600, 600] {
-            let ruling = brake.record(99, &permanent("store_corrupt"), true, now());
-            assert_eq!(ruling, Ruling { effect: engaged("store_corrupt", 1, seconds), is_put_off: true });
+            for _ in 1..BrakePolicy::default().trials {
+                let decision = brake.record(99, &permanent("store_corrupt"), true, now());
+                assert_eq!(decision, BrakeDecision { effect: BrakeChange::Undecided, is_put_off: false });
+            }
+            let decision = brake.record(99, &permanent("store_corrupt"), true, now());
+            assert_eq!(decision, BrakeDecision { effect: engaged("store_corrupt", 5, seconds), is_put_off: false });
         }
         for outcome in [Outcome::Rejected(Reject::Empty), Outcome::Processed(Processed::AlreadyDone)] {
-            assert_eq!(brake.record(99, &outcome, true, now()).effect, Effect::Undecided);
+            assert_eq!(brake.record(99, &outcome, true, now()).effect, BrakeChange::Undecided);
         }
-        assert_eq!(brake.record(99, &committed(), true, now()).effect, Effect::Released);
+        assert_eq!(brake.record(99, &committed(), true, now()).effect, BrakeChange::Released);
         assert!(!brake.is_engaged());
         // Earlier failures are forgotten; the length of the pauses is not, so soon after the last.
-        assert_eq!(run(&brake, 100..119, &permanent("store_statement")).unwrap().effect, Effect::None);
+        assert_eq!(run(&brake, 100..119, &permanent("store_statement")).unwrap().effect, BrakeChange::None);
         assert_eq!(
             brake.record(119, &permanent("store_statement"), false, now()).effect,
             engaged("store_statement", 20, 600)
@@ -269,7 +297,9 @@ mod tests {
     fn pauses_begin_at_the_first_again_when_long_nothing_happened() {
         let brake = brake();
         run(&brake, 0..20, &permanent("store_statement"));
-        brake.record(99, &permanent("store_statement"), true, now());
+        for item in 94..99 {
+            brake.record(item, &permanent("store_statement"), true, now());
+        }
         brake.record(99, &committed(), true, now());
         let later = now() + Duration::from_mins(10);
         let last = (0..20).map(|item| brake.record(item, &permanent("store_statement"), false, later)).last();

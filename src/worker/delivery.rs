@@ -8,7 +8,7 @@ use futures::FutureExt;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::brake::{Brake, Effect};
+use super::brake::{Brake, BrakeChange};
 use super::disposition::{Outcome, disposition};
 use super::in_flight::InFlight;
 use super::lag::Lag;
@@ -66,31 +66,37 @@ impl Bench {
     fn decide(&self, delivery: &Delivery, outcome: &Outcome, admitted: Admitted) -> Settle {
         let mut hasher = DefaultHasher::new();
         delivery.body.hash(&mut hasher);
-        let ruling = self.brake.record(hasher.finish(), outcome, admitted == Admitted::AsTrial, Instant::now());
-        match ruling.effect {
-            Effect::Engaged { label, failures, delay } => {
+        let decision = self.brake.record(hasher.finish(), outcome, admitted == Admitted::AsTrial, Instant::now());
+        match decision.effect {
+            BrakeChange::Engaged { label, failures, delay } => {
                 self.parts.observer.braked(true);
                 self.pause.begin(PauseReason::Failing { label, failures, delay });
             }
-            Effect::Released => {
-                tracing::info!("the item that was tried succeeded; intake resumed");
+            BrakeChange::Released => {
+                tracing::info!("tried item succeeded; intake resumed");
                 self.parts.observer.braked(false);
-                self.pause.end();
+                self.pause.release();
             }
-            Effect::Undecided => match outcome {
+            BrakeChange::Undecided => match outcome {
                 // The store's own pause comes first; one item is tried after it.
                 Outcome::Failed(ProcessError::Away { .. }) => {}
                 _ => self.pause.offer_one(),
             },
-            Effect::None => {}
+            BrakeChange::None => {}
         }
         if let Outcome::Failed(ProcessError::Away { detail, .. }) = outcome {
             self.pause.begin(PauseReason::StoreAway(detail.clone()));
         }
-        if ruling.is_put_off {
+        if decision.is_put_off {
             let delay = self.settings.retry.delay(0);
             let (queue, message_id) = (delivery.queue.as_str(), delivery.message_id.as_deref());
-            tracing::warn!(queue, message_id, reason = outcome.reason(), ?delay, "item failed during a pause; put off");
+            tracing::warn!(
+                queue,
+                message_id,
+                reason = outcome.reason(),
+                ?delay,
+                "item deferred after a failure while the brake was engaged"
+            );
             return Settle::Defer { delay };
         }
         disposition(outcome, delivery.attempts, &self.settings.retry)

@@ -81,7 +81,7 @@ pub type Announce = Arc<dyn Fn(Notice) -> BoxFuture<'static, Result<(), String>>
 
 impl Notice {
     pub(super) fn of(delivery: &Delivery, kind: NoticeKind, label: &str, detail: String) -> Self {
-        let item_id = item_id_of(excerpt(&delivery.body)).unwrap_or_default();
+        let item_id = item_id_of(&delivery.body).unwrap_or_default();
         Self {
             kind,
             id: notice_id(delivery, kind, label, &item_id),

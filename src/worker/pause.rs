@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -24,11 +24,8 @@ impl fmt::Display for PauseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::StoreAway(why) => write!(f, "the store is away: {why}"),
-            Self::Failing { label, failures: 1, .. } => {
-                write!(f, "items fail with {label}; the one that was tried failed as well")
-            }
             Self::Failing { label, failures, .. } => {
-                write!(f, "{failures} of the last items failed with {label}; one is tried from time to time")
+                write!(f, "the last {failures} failures of items are {label}; some items are tried after each pause")
             }
         }
     }
@@ -36,16 +33,24 @@ impl fmt::Display for PauseReason {
 
 /// Why a process takes no items, for readiness. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct IntakeStatus(Arc<Mutex<Option<String>>>);
+pub struct IntakeStatus(Arc<Mutex<Reasons>>);
+
+/// A pause of the brake and one for the store can overlap.
+#[derive(Debug, Default)]
+struct Reasons {
+    store: Option<String>,
+    brake: Option<String>,
+}
 
 impl IntakeStatus {
     /// The reason; `None` while items are taken.
     pub fn paused(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let reasons = self.reasons();
+        reasons.store.clone().or_else(|| reasons.brake.clone())
     }
 
-    pub(super) fn set(&self, reason: Option<String>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    fn reasons(&self) -> MutexGuard<'_, Reasons> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,12 +84,16 @@ impl Pause {
         Self { intake: watch::Sender::new(Intake::Open), status }
     }
 
-    /// Pauses intake; nothing changes during another pause.
+    /// Pauses intake. During another pause only the status of the brake changes.
     pub(super) fn begin(&self, reason: PauseReason) {
         self.intake.send_if_modified(|intake| {
             let begins = !matches!(intake, Intake::Paused(_));
+            match &reason {
+                PauseReason::Failing { .. } => self.status.reasons().brake = Some(reason.to_string()),
+                PauseReason::StoreAway(_) if begins => self.status.reasons().store = Some(reason.to_string()),
+                PauseReason::StoreAway(_) => {}
+            }
             if begins {
-                self.status.set(Some(reason.to_string()));
                 *intake = Intake::Paused(reason);
             }
             begins
@@ -148,8 +157,54 @@ impl Pause {
         self.intake.send_replace(Intake::OneItem);
     }
 
-    pub(super) fn end(&self) {
-        self.status.set(None);
-        self.intake.send_replace(Intake::Open);
+    /// Ends the pause for the store. If the brake is engaged, one item is tried.
+    pub(super) fn store_is_back(&self, is_braked: bool) {
+        self.status.reasons().store = None;
+        self.intake.send_replace(if is_braked { Intake::OneItem } else { Intake::Open });
+    }
+
+    /// Ends the brake. A pause for the store goes on.
+    pub(super) fn release(&self) {
+        self.status.reasons().brake = None;
+        self.intake.send_if_modified(|intake| {
+            let ends = !matches!(intake, Intake::Paused(PauseReason::StoreAway(_)));
+            if ends {
+                *intake = Intake::Open;
+            }
+            ends
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn status_names_the_brake_when_the_store_is_back_first() {
+        let status = IntakeStatus::default();
+        let pause = Pause::new(status.clone());
+        pause.begin(PauseReason::Failing { label: "store_damaged", failures: 20, delay: Duration::from_secs(30) });
+        pause.offer_one();
+        assert_eq!(pause.try_admit(), Some(Admitted::AsTrial));
+        pause.begin(PauseReason::StoreAway("no route".to_owned()));
+        assert!(status.paused().is_some_and(|reason| reason.contains("no route")));
+        pause.store_is_back(true);
+        assert!(status.paused().is_some_and(|reason| reason.contains("store_damaged")));
+        pause.release();
+        assert_eq!((status.paused(), pause.try_admit()), (None, Some(Admitted::AsUsual)));
+    }
+
+    #[test]
+    fn intake_stays_closed_when_the_brake_is_released_while_the_store_is_away() {
+        let status = IntakeStatus::default();
+        let pause = Pause::new(status.clone());
+        pause.begin(PauseReason::StoreAway("no route".to_owned()));
+        pause.begin(PauseReason::Failing { label: "store_damaged", failures: 20, delay: Duration::from_secs(30) });
+        pause.release();
+        assert_eq!(pause.try_admit(), None);
+        assert!(status.paused().is_some_and(|reason| reason.contains("no route")));
+        pause.store_is_back(false);
+        assert_eq!((status.paused(), pause.try_admit()), (None, Some(Admitted::AsUsual)));
     }
 }

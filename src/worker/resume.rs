@@ -1,4 +1,4 @@
-//! The end of a pause: a store that is away is asked until it is back, after the brake's pause one item is tried.
+//! The end of a pause: a store that is away is asked until it is back, after the brake's pause items are tried one by one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// An answer that takes longer is none.
 const PROBE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Ends each pause: that of a store which is away when it is back, that of the brake by trying one item. Runs until `stop`.
+/// Ends each pause: that of a store which is away when it is back, that of the brake by trying items one by one. Runs until `stop`.
 pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
     loop {
         // Both arms only wait.
@@ -27,11 +27,11 @@ pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
             () = stop.cancelled() => return,
             reason = bench.pause.begun() => reason,
         };
-        let sat_out = async {
+        let pause_over = async {
             match &reason {
                 PauseReason::StoreAway(why) => wait_for_store(&bench, why).await,
                 PauseReason::Failing { label, failures, delay } => {
-                    sit_out(&bench, label, *failures, *delay).await;
+                    wait_for_brake(&bench, label, *failures, *delay).await;
                 }
             }
         };
@@ -40,7 +40,7 @@ pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
         let is_over = tokio::select! {
             biased;
             () = stop.cancelled() => false,
-            () = sat_out => true,
+            () = pause_over => true,
         };
         if !is_over {
             return;
@@ -57,21 +57,17 @@ async fn wait_for_store(bench: &Bench, why: &str) {
     poll_store(&bench.parts.probe).await;
     bench.parts.queue.pause_receiving(false).await;
     bench.parts.observer.paused(false);
-    if bench.brake.is_engaged() {
-        bench.pause.offer_one();
-    } else {
-        bench.pause.end();
-    }
+    bench.pause.store_is_back(bench.brake.is_engaged());
     tracing::info!(after = ?since.elapsed(), "the store is back; work goes on");
 }
 
 /// Takes nothing for the delay, then lets one item in. Its end decides what follows.
-async fn sit_out(bench: &Bench, label: &str, failures: usize, delay: Duration) {
+async fn wait_for_brake(bench: &Bench, label: &str, failures: usize, delay: Duration) {
     tracing::error!(label, failures, ?delay, "intake paused: recent items failed with one error");
     bench.parts.queue.pause_receiving(true).await;
     sleep(delay).await;
     bench.parts.queue.pause_receiving(false).await;
-    tracing::info!(label, "trying one item after the pause");
+    tracing::info!(label, "brake pause ended; trying items one by one");
     bench.pause.offer_one();
 }
 

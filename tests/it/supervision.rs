@@ -115,7 +115,12 @@ async fn daemon_reports_no_failure_when_it_is_told_to_stop() {
     let supervisor = daemon.supervisor.clone();
     daemon.shutdown.cancel();
     daemon.ended().await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(supervisor.failure(), None);
-    assert_eq!(supervisor.running(), Vec::<&str>::new(), "what was started has ended");
+    let ended = async {
+        while !supervisor.running().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, ended).await;
+    assert!(in_time.is_ok(), "these tasks have not ended: {:?}", supervisor.running());
 }

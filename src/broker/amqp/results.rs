@@ -76,7 +76,14 @@ impl AmqpQueue {
             match sent {
                 Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
                 Sent::Refused(reason) => published.refused.push((message.id, reason)),
-                Sent::NoExchange(reason) if is_alone && message.exchange.as_deref() != Some(results_exchange) => {
+                // The error closes the channel for all messages that are on their way: only the one that names the exchange of
+                // the error is refused.
+                Sent::NoExchange(reason)
+                    if is_alone
+                        && message.exchange.as_deref().is_some_and(|exchange| {
+                            !exchange.is_empty() && exchange != results_exchange && reason.contains(exchange)
+                        }) =>
+                {
                     published.refused.push((message.id, reason));
                 }
                 Sent::NoExchange(detail) => {

@@ -128,7 +128,7 @@ impl TableQueue {
                      DELETE FROM dead_messages WHERE id IN (
                          SELECT id FROM dead_messages WHERE id <= $1 AND original_bytes IS NULL
                              AND ($2::bigint[] IS NULL OR id = ANY($2)) AND ($3::text IS NULL OR error_label = $3)
-                         ORDER BY id LIMIT $5)
+                         ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                      RETURNING id, queue, body, message_id, reply_to, correlation_id, enqueued_at)
                  INSERT INTO queue_messages (queue, body, message_id, reply_to, correlation_id, enqueued_at, available_at)
                  SELECT queue, body, message_id, reply_to, correlation_id, enqueued_at, $4 FROM gone ORDER BY id",

@@ -18,7 +18,7 @@ fn failing(repaired: &CancellationToken, attempts: &Arc<AtomicUsize>, error: Pro
 }
 
 fn braked() -> WorkerSettings {
-    let brake = BrakePolicy { window: 10, failures: FAILURES, first_delay: DELAY, longest_delay: DELAY * 2 };
+    let brake = BrakePolicy { window: 10, failures: FAILURES, trials: 1, first_delay: DELAY, longest_delay: DELAY * 2 };
     let retry = RetryPolicy { delays: vec![Duration::from_millis(1)], ..RetryPolicy::default() };
     WorkerSettings { concurrency: 4, brake, retry, ..settings() }
 }
