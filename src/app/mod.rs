@@ -23,6 +23,7 @@ mod webhooks;
 mod work;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use build::{Checkup, Exchanges, Purpose, Recorded};
 pub use error::AppError;
@@ -42,6 +43,9 @@ use crate::store::Store;
 use crate::supervisor::Supervisor;
 use observers::OutboundObserver;
 use tokio_util::sync::DropGuard;
+
+/// Longest wait at the end of a process for tasks such as the broker's connection. Longer than closing a connection takes.
+const CLOSING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Everything that runs, built and connected.
 #[derive(Debug)]

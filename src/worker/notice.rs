@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::broker::{Delivery, OutboxMessage, Queue, QueueName, REPLY_REFUSED, excerpt};
+use crate::broker::{Delivery, OutboxMessage, Queue, QueueName, REPLY_REFUSED};
 use crate::domain::degradation::Degradation;
 use crate::domain::excerpt::item_id_of;
 use crate::domain::result::{Context, Cost, ItemResult};
