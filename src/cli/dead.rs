@@ -17,6 +17,8 @@ use crate::outbound::local::{LocalDaemon, LocalError};
 
 /// What lists the ids.
 const LIST: &str = "dead list";
+/// Ids in one request. Its body stays well below the 64 KiB that the daemon accepts.
+const BATCH_IDS: usize = 500;
 
 pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output) -> Result<(), Failure> {
     match reach::app(&config, Purpose::Command).await? {
@@ -76,14 +78,29 @@ async fn through(daemon: &LocalDaemon, action: &DeadAction, output: Output) -> R
             Err(error) => Err(error.into()),
         },
         DeadAction::Requeue { which } => {
-            let answer = daemon.call(Method::POST, "/api/dead/requeue", Some(&which.body())).await?;
-            moved("requeued", which, count(&answer), LIST, output)
+            moved("requeued", which, moved_by(daemon, "/api/dead/requeue", which).await?, LIST, output)
         }
         DeadAction::Drop { which } => {
-            let answer = daemon.call(Method::POST, "/api/dead/drop", Some(&which.body())).await?;
-            moved("dropped", which, count(&answer), LIST, output)
+            moved("dropped", which, moved_by(daemon, "/api/dead/drop", which).await?, LIST, output)
         }
     }
+}
+
+/// How many dead letters the daemon moved. Ids are sent in batches.
+async fn moved_by(daemon: &LocalDaemon, path: &str, which: &Which) -> Result<u64, Failure> {
+    if which.all {
+        return Ok(count(&daemon.call(Method::POST, path, Some(&which.body())).await?));
+    }
+    let mut total = 0;
+    for ids in which.ids.chunks(BATCH_IDS) {
+        match daemon.call(Method::POST, path, Some(&json!({ "ids": ids }))).await {
+            Ok(answer) => total += count(&answer),
+            // No letter of this batch exists; letters of other batches may.
+            Err(LocalError::Refused { status: 404, .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(total)
 }
 
 fn unknown(id: &str) -> Failure {

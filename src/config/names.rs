@@ -124,7 +124,7 @@ fn service_keys() -> Vec<Key> {
         Key::own("amqp.dead_exchange", Kind::Name, "exchange of dead letters"),
         Key::own("amqp.dead_queue", Kind::Name, "queue of dead letters"),
         Key::own("amqp.results_exchange", Kind::Name, "exchange of results and signals"),
-        Key::own("amqp.reply_to_prefixes", Kind::Texts, "beginnings of the queue names that reply_to may name"),
+        Key::own("amqp.reply_to_prefixes", Kind::Texts, "allowed prefixes of `reply_to` queue names"),
         Key::own("amqp.confirm_timeout", CALL, "longest wait for a publisher confirm"),
         Key::own("amqp.reconnect_max", CALL, "longest pause between attempts to connect"),
         Key::own("queue.retry_delays", Kind::Durations { max: DAY }, "pauses before another attempt"),
@@ -327,7 +327,12 @@ fn fetch_and_cache_keys() -> Vec<Key> {
             Kind::Flag,
             "read pages on private addresses; for tests",
         ),
-        Key::named("fetch.extra_ports", "FETCH_EXTRA_PORTS", Kind::Ports, "ports of pages beside 80 and 443"),
+        Key::named(
+            "fetch.extra_ports",
+            "FETCH_EXTRA_PORTS",
+            Kind::Ports,
+            "page ports allowed in addition to 80 and 443",
+        ),
         Key::named("fetch.max_bytes", "FETCH_MAX_BYTES", ANSWER, "largest page, decompressed"),
         Key::named(
             "fetch.timeout",

@@ -201,7 +201,7 @@ impl Doorman {
         Ok(())
     }
 
-    /// Asks the store about the credentials of a request, where the server's own tokens do not decide.
+    /// Looks up the request's token or session in the store, unless it carries one of the server's own tokens.
     pub(crate) async fn credentials(
         &self,
         access: Access,
@@ -238,7 +238,7 @@ impl Doorman {
         Ok(found)
     }
 
-    /// A new secret for a visitor's session, where it is time. A session that cannot be rotated now is rotated later.
+    /// Returns a new session secret if rotation is due. A session that cannot be rotated now is rotated later.
     async fn rotated(&self, session: &Session) -> Option<Secret> {
         let keyring = self.keyring.as_ref().filter(|_| session.is_due_for_rotation)?;
         session::rotate(keyring.store(), session, &self.tokens)

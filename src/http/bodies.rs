@@ -32,7 +32,7 @@ const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 
 /// Large bodies in work at the same time.
 const MAX_LARGE_BODIES: usize = 4;
-/// How long a large body waits for others to be done with.
+/// Longest wait for a free place among large bodies.
 const LARGE_BODY_WAIT: Duration = Duration::from_secs(10);
 
 /// The limits of all routes.

@@ -85,7 +85,8 @@ impl fmt::Debug for HttpState {
     }
 }
 
-/// Exports of items that run at the same time. Each reads the whole store, one query an item, on connections that all pages share.
+/// Exports of items that read from the store at the same time. Each reads the whole store, one query an item, on
+/// connections that all pages share.
 const EXPORTS_AT_ONCE: usize = 1;
 
 /// What handlers see: the parts `app` gave, and what belongs to this router alone.

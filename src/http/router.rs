@@ -61,8 +61,8 @@ impl Door {
 }
 
 /// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics
-/// become errors, CORS, the rate; then for each route its door, its body and its time. A body is read only for a visitor whom
-/// the door lets in.
+/// become errors, CORS, the rate; then for each route its door, its body and its time. A body is read only for a
+/// visitor who is authorised.
 fn assemble(settings: &HttpSettings, doorman: Doorman, routes: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
     let doorman = Arc::new(doorman);
     let body_limits = BodyLimits::new(settings.max_body_bytes);

@@ -47,6 +47,8 @@ const TIMEOUTS: Timeouts =
     Timeouts { head: Duration::from_secs(10), keep_alive: Duration::from_secs(30), write: Duration::from_secs(30) };
 /// How long the head of a request may take on a reserved connection.
 const RESERVED_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a reserved connection may exist in total.
+const RESERVED_LIFETIME: Duration = Duration::from_secs(10);
 /// The most that a connection buffers; the head of a request must fit. A request with a larger head gets 431.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
 /// How long answers that are being written may take after the stop.
@@ -153,15 +155,23 @@ async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered
         .keep_alive(place == Place::General)
         .max_buf_size(MAX_BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(served);
+    let closed = async {
+        match place {
+            Place::General => close.cancelled().await,
+            Place::Reserved => {
+                let _elapsed = tokio::time::timeout(RESERVED_LIFETIME, close.cancelled()).await;
+            }
+        }
+    };
+    tokio::pin!(served, closed);
     let ended = tokio::select! {
-        // A connection that is closed for another one is dropped as it is: it serves nothing.
-        () = close.cancelled() => return,
+        // The connection is dropped as it is: closed for another one, it serves nothing; reserved, its time is over.
+        () = &mut closed => return,
         ended = &mut served => ended,
         () = shutdown.cancelled() => {
             served.as_mut().graceful_shutdown();
             tokio::select! {
-                () = close.cancelled() => return,
+                () = &mut closed => return,
                 ended = &mut served => ended,
             }
         }

@@ -1,11 +1,11 @@
-//! What can be read of a message that is no item, or of which only the beginning is there.
+//! Reads the `item_id` of an invalid or truncated message.
 
 use std::fmt;
 
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 
-/// The `item_id` of a message that need not be an item, nor whole.
+/// Returns `item_id` from a message that may be truncated or invalid.
 pub fn item_id_of(message: &[u8]) -> Option<String> {
     let mut found = None;
     // The error says that the message ends early, or that reading stopped at the id.

@@ -227,7 +227,7 @@ impl Reject {
     }
 }
 
-/// The schema that a message says it has, if it is a JSON object and says so by an integer.
+/// The `schema` number of a message; `None` if it is absent or not an integer.
 struct Head {
     schema: Option<u64>,
 }
@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
         let mut schema = None;
         while let Some(name) = members.next_key::<String>()? {
             if name == "schema" {
-                // Whatever else it holds is for the whole item's schema to refuse.
+                // Other values of `schema` are rejected when the item is parsed.
                 schema = members.next_value::<&RawValue>()?.get().parse().ok();
             } else {
                 members.next_value::<IgnoredAny>()?;
@@ -297,7 +297,7 @@ impl Item {
         if text.trim().is_empty() {
             return Err(Reject::Empty);
         }
-        // Twice over the text instead of once into a tree of values, which would take a hundred times the message's size.
+        // Parses the text twice. A `serde_json::Value` of it would take about 100 times its size.
         let Head { schema } =
             serde_json::from_str(text).map_err(|error| match serde_json::from_str::<IgnoredAny>(text) {
                 Ok(_) if error.is_data() => Reject::WrongSchema { detail: "a JSON object is expected".to_owned() },

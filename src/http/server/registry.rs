@@ -1,9 +1,9 @@
 //! Open connections: how many each client has, and which one closes if a new one finds no room.
 //!
-//! A connection waits for a request, receives its body, or works on it. If there is no room, the connection closes that has waited
-//! longest for its client, be it for a request or for a body: of the same client if that client is at its limit, else of the
-//! client with most connections. A connection whose request is worked on is never closed in favour of another. If all
-//! are worked on, the new connection gets one of a few reserved places, on which only probes are answered.
+//! A connection waits for a request, receives its body, or works on it. If no place is free, the registry closes the connection
+//! that has waited longest for a request or a body: of the same client if that client is at its limit, else of the client
+//! with most connections. A connection whose request is worked on is never closed in favour of another. If all are worked
+//! on, the new connection gets one of a few reserved places, on which only probes are answered.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;

@@ -191,7 +191,7 @@ impl AsyncRead for Stream {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.tcp).poll_read(context, buffer);
         if !self.activity.waits() {
-            // How long a body may take is for its route to say.
+            // The body timeout is set per route (`bodies.rs`).
             return read;
         }
         if read.is_ready() {
@@ -220,6 +220,9 @@ impl AsyncWrite for Stream {
             self.is_head_begun = false;
             let until = Instant::now() + self.timeouts.keep_alive;
             self.head_deadline.as_mut().reset(until);
+            // Registers the waker again: a deadline that passed during the request has consumed it, and the server need
+            // not read before it waits.
+            let _pending = self.head_deadline.as_mut().poll(context);
         }
         Poll::Ready(Ok(()))
     }

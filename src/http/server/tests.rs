@@ -67,6 +67,8 @@ async fn closed(stream: &mut TcpStream) -> Duration {
 /// Much shorter and much longer than a test on a busy machine takes.
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_mins(2);
+/// Enough to exchange a request on a busy machine, and short enough to wait for.
+const MEDIUM: Duration = Duration::from_secs(2);
 
 fn is_about(found: Duration, expected: Duration) -> bool {
     found >= expected.mul_f32(0.9) && found <= expected + Duration::from_secs(10)
@@ -121,7 +123,7 @@ async fn connection_closes_when_no_head_arrives_in_time() {
 
 #[tokio::test]
 async fn connection_is_kept_for_further_requests_and_closes_when_none_follows() {
-    let timeouts = Timeouts { head: LONG, keep_alive: SHORT, write: LONG };
+    let timeouts = Timeouts { head: LONG, keep_alive: MEDIUM, write: LONG };
     let server = Running::start_with(greeting(), 64, timeouts).await;
     let mut stream = server.connect().await;
     for _ in 0..3 {
@@ -132,17 +134,32 @@ async fn connection_is_kept_for_further_requests_and_closes_when_none_follows() 
         assert!(String::from_utf8_lossy(&answer[..length]).starts_with("HTTP/1.1 200"));
     }
     let idle = closed(&mut stream).await;
-    assert!(is_about(idle, SHORT), "idle: {idle:?}");
+    assert!(is_about(idle, MEDIUM), "idle: {idle:?}");
     // The head of a further request gets as long as that of the first.
-    let timeouts = Timeouts { head: SHORT, keep_alive: LONG, write: LONG };
+    let timeouts = Timeouts { head: MEDIUM, keep_alive: LONG, write: LONG };
     let server = Running::start_with(greeting(), 64, timeouts).await;
     let mut stream = server.connect().await;
     stream.write_all(REQUEST).await.unwrap();
     assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0, "an answer");
-    tokio::time::sleep(SHORT * 2).await;
+    tokio::time::sleep(MEDIUM + SHORT).await;
     stream.write_all(b"GET").await.unwrap();
     let begun = closed(&mut stream).await;
-    assert!(is_about(begun, SHORT), "begun: {begun:?}");
+    assert!(is_about(begun, MEDIUM), "begun: {begun:?}");
+}
+
+#[tokio::test]
+async fn idle_connection_closes_after_a_request_that_took_longer_than_its_head_may() {
+    let slow = || async {
+        tokio::time::sleep(MEDIUM + SHORT).await;
+        "done"
+    };
+    let timeouts = Timeouts { head: MEDIUM, keep_alive: SHORT, write: LONG };
+    let server = Running::start_with(Router::new().route("/", get(slow)), 64, timeouts).await;
+    let mut stream = server.connect().await;
+    stream.write_all(REQUEST).await.unwrap();
+    assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0, "an answer");
+    let idle = tokio::time::timeout(Duration::from_secs(10), closed(&mut stream)).await;
+    assert!(idle.is_ok(), "the idle connection stays open");
 }
 
 /// Set when it is dropped.

@@ -24,9 +24,9 @@ use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::store::{ItemFilter, ItemSummary, Page as FoundPage, Store, StoreError};
 
-/// Items read at once.
-const EXPORT_PAGE: i64 = 200;
-/// When a client may ask for an export again while another one runs.
+/// Items read at once. Each export keeps one page of results in memory until its client takes them.
+const EXPORT_PAGE: i64 = 50;
+/// When a client may ask for an export again while another one reads.
 const EXPORT_RETRY: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Template)]
@@ -102,22 +102,24 @@ pub(crate) async fn show(
 }
 
 /// The same items as NDJSON, whole results, the newest first. Sent as they are read, however many there are; a failure on the
-/// way cuts the answer off, so that no half looks like the whole. One at a time: an export asks for each item by itself, on
-/// connections that all pages share.
+/// way cuts the answer off, so that no half looks like the whole. One export at a time reads a page of items: it asks for each
+/// item by itself, on connections that all pages share. While its client takes them, others may read.
 pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
     let place = Arc::clone(&app.exports).try_acquire_owned().map_err(|_taken| {
-        Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "another export is running; try again when it has ended")
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "another export is running; try again later")
             .retry_after(EXPORT_RETRY)
     })?;
     let filter = ItemFilter { limit: EXPORT_PAGE, ..filter_of(without_blanks(query))? };
     // The first page before the head, so that a store that is away is told as such.
     let first = app.services.store.reading().items(&filter).await?;
+    // Not held as long as the answer: a slow client would keep all others from exporting.
+    drop(place);
     let pages = futures::stream::try_unfold(Some((filter, first)), move |at| {
-        // Held as long as the answer.
-        let _place = &place;
-        let store = app.services.store.reading();
+        let (store, exports) = (app.services.store.reading(), Arc::clone(&app.exports));
         async move {
             let Some((mut filter, found)) = at else { return Ok(None) };
+            // Held until the page is read. The semaphore is never closed.
+            let _place = exports.acquire_owned().await;
             let lines = lines_of(&store, &found).await?;
             filter.cursor = found.next;
             let next = match filter.cursor {
