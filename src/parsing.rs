@@ -1,4 +1,4 @@
-//! Threads for parsing pages and feeds, which strangers wrote, and for other work on long texts.
+//! Threads for parsing untrusted pages and feeds, and for other work on long texts.
 //!
 //! Parsing is pure code that takes milliseconds. It must not wait for other blocking work (files, the system's resolver),
 //! nor delay it, whatever a page does to the parser. Therefore it has its own threads, about one for each core, and never

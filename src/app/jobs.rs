@@ -448,7 +448,7 @@ pub(super) async fn flush_usage(
     now: DateTime<Utc>,
 ) -> bool {
     let shared = share_out(store, tenants, now).await;
-    // A batch that is sent again, and what was counted since.
+    // First the unconfirmed batch, then the newer figures.
     for _ in 0..2 {
         let batch = usage.hand_over();
         match store.add_usage(now, &batch).await {

@@ -130,7 +130,8 @@ pub enum Settle {
 }
 
 /// The line of a result's trace that says why no answer was sent to the queue that `reply_to` names.
-pub const REPLY_REFUSED: &str = "reply: not sent, since reply_to names a queue outside amqp.reply_to_prefixes";
+pub const REPLY_REFUSED: &str =
+    "reply not sent because reply_to names a queue that amqp.reply_to_prefixes does not allow";
 
 /// Bytes that a list shows of a dead letter, and that are kept of a message which is refused for its size.
 pub const EXCERPT_BYTES: usize = 16 * 1024;

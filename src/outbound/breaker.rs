@@ -20,6 +20,9 @@ use super::terms::GateState;
 /// Repeated openings without a success in between double the wait, up to this factor: GDELT's penalty, for one, grows
 /// with every call made while it lasts.
 const LONGEST_FACTOR: u32 = 8;
+/// The longest wait of an open breaker, before the jitter, whatever cool-down is configured or the provider asks for. The
+/// function `breaker_until` (migration 0036) depends on it: it takes an open breaker more than two days ahead as over.
+const MAX_OPEN_WAIT: Duration = Duration::from_hours(24);
 /// The shortest wait after a throttle: "Retry-After: 0" must not become a tight loop.
 const SHORTEST_THROTTLE: Duration = Duration::from_secs(1);
 /// Up to this share is added to every wait, so that many processes do not come back in the same second.
@@ -201,7 +204,7 @@ impl Breaker {
                     Some(wait) => (*wait).max(SHORTEST_THROTTLE * self.factor()),
                     None => self.cooldown * self.factor(),
                 };
-                self.open(admission, GateState::Open, now + jittered(wait, jitter), error)
+                self.open(admission, GateState::Open, now + jittered(wait.min(MAX_OPEN_WAIT), jitter), error)
             }
             AskError::QuotaGone { until } => {
                 let until = until.unwrap_or_else(|| next_midnight(utc));
@@ -239,7 +242,7 @@ impl Breaker {
             // Calls that were under way when it opened: it is open already.
             State::Open { .. } => return false,
         }
-        let wait = jittered(self.cooldown * self.factor(), jitter);
+        let wait = jittered((self.cooldown * self.factor()).min(MAX_OPEN_WAIT), jitter);
         self.open(admission, GateState::Open, now + wait, error)
     }
 

@@ -15,7 +15,7 @@ pub enum FetchError {
     Scheme,
     #[error("{host} is not on the public internet")]
     PrivateAddress { host: String },
-    /// Its services may trust this machine, or be for its operator alone.
+    /// The host is this machine. Its services may trust local requests.
     #[error("{host} is an address of this machine, whose own services are not read")]
     OwnAddress { host: String },
     #[error("port {port} of {host} is not fetched from; pages have ports 80 and 443, and those of FETCH_EXTRA_PORTS")]

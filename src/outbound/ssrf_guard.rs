@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn own_addresses_are_told_from_foreign_ones() {
+    fn is_own_accepts_only_local_addresses() {
         for own in ["127.0.0.1", "127.0.0.77"] {
             assert!(is_own(own.parse().unwrap()), "{own}");
         }

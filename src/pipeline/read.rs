@@ -143,8 +143,8 @@ pub(super) async fn read(
     let also = if known > 0 { format!(", and {known} of our own knowledge") } else { String::new() };
     let of = found.candidates.len();
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
-    // Some sites say 404 to whom they do not want, so that a first look at nothing else is no answer. Where a stored item is judged
-    // again, its page was there before.
+    // Some sites say 404 to whom they do not want, so that a first look at nothing else is no answer. Where a stored item
+    // is judged again, its page was there before.
     let gone = failures().filter(|word| journal.anew && PageFailure::is_gone(word)).count();
     if readable == 0 && gone < found.candidates.len() {
         journal.degrade(Degradation::NoPageRead);
@@ -201,7 +201,11 @@ pub(super) async fn known(
     let stored = services.store.sources_by_url(&missing, journal.evaluated_at, EXPIRY_MARGIN).await?;
     for (url, page) in urls.iter().zip(&mut pages) {
         if let (None, Some(source)) = (&page, stored.iter().find(|source| source.url == url.as_str())) {
-            let read = Arc::new(restored(services, source, url).await.map_err(PipelineError::Texts)?);
+            let read = restored(services, source, url, journal.evaluated_at).await.map_err(PipelineError::Texts)?;
+            if let (false, Some(failure)) = (source.extraction_failed, &read.failure) {
+                journal.trace(format!("knowledge: stored page {url} is left out: {failure}"));
+            }
+            let read = Arc::new(read);
             services.page_cache.insert(url.as_str(), Arc::clone(&read), read.weight()).await;
             *page = Some(read);
         }
@@ -241,8 +245,8 @@ pub(super) async fn one(
     let key = candidate.url.as_str();
     let since = oldest(services, journal);
     if let Some(source) = stored.filter(|source| source.fetched_at >= since) {
-        let page = restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy)?;
-        let page = Arc::new(page);
+        let page = restored(services, source, &candidate.url, journal.evaluated_at).await;
+        let page = Arc::new(page.map_err(|_busy| FetchError::ReadersBusy)?);
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
         return Ok(ReadPage::new(page, provider, true));
     }
@@ -314,7 +318,11 @@ async fn fetch(
             metrics::page_fetched("not_modified");
             journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
             let (expires_at, stored) = (expiry(services, now), AtomicBool::new(false));
-            let page = restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy)?;
+            let page =
+                restored(services, source, &candidate.url, now).await.map_err(|_busy| FetchError::ReadersBusy)?;
+            if page.failure.is_some() {
+                return Ok(page);
+            }
             return Ok(PreparedPage { expires_at, read_at: now, validators, stored, ..page });
         }
         (Ok(Fetched::NotModified(_)), None) => FetchError::Status(304),
@@ -324,7 +332,7 @@ async fn fetch(
     if let Some(source) = stored.filter(|_| error.is_transient()) {
         // What was read before has not expired: it stays evidence while its server cannot be asked.
         journal.trace(format!("read: {} as of {}, since it cannot be had now: {error}", source.url, source.fetched_at));
-        return restored(services, source, &candidate.url).await.map_err(|_busy| FetchError::ReadersBusy);
+        return restored(services, source, &candidate.url, now).await.map_err(|_busy| FetchError::ReadersBusy);
     }
     let Some(failure) = PageFailure::of(&error) else { return Err(error) };
     let mut page = failed(services, candidate, failure, now);
@@ -335,10 +343,48 @@ async fn fetch(
     Ok(page)
 }
 
-/// A stored page, taken apart anew on a thread: its text may be megabytes.
-async fn restored(services: &Services, source: &StoredSource, url: &Url) -> Result<PreparedPage, NotParsed> {
-    let (source, url, rules) = (source.clone(), url.clone(), services.rules.current());
-    services.parsers.run_when_free(move || from_store(&source, &url).fingerprinted(&rules)).await
+/// Rebuilds a stored page on a parser thread, because its text may be megabytes. A page whose text hangs or crashes the
+/// parser is returned as failed; the only error is `NotParsed::NoPlace`.
+async fn restored(
+    services: &Services,
+    source: &StoredSource,
+    url: &Url,
+    now: DateTime<Utc>,
+) -> Result<PreparedPage, NotParsed> {
+    let (stored, address, rules) = (source.clone(), url.clone(), services.rules.current());
+    let parsing = services.parsers.run_when_free(move || from_store(&stored, &address).fingerprinted(&rules));
+    match parsing.await {
+        Ok(page) => Ok(page),
+        Err(error) => {
+            let failure = PageFailure::of_parsing(error).ok_or(error)?;
+            tracing::warn!(%url, reason = failure.as_str(), "stored page was not parsed");
+            Ok(unparsed(source, url, failure, now, failure_expiry(services, now)))
+        }
+    }
+}
+
+/// A stored page as failed, without its text. In the page cache, it keeps the stored text from being parsed again before
+/// `expires_at`: the store never replaces a readable page by a failed one.
+fn unparsed(
+    source: &StoredSource,
+    url: &Url,
+    why: PageFailure,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> PreparedPage {
+    let failed = StoredSource {
+        title: None,
+        raw_text: String::new(),
+        claim_reviews: Vec::new(),
+        extraction_failed: true,
+        failure: Some(why.as_str().to_owned()),
+        etag: None,
+        last_modified: None,
+        fetched_at: now,
+        expires_at,
+        ..source.clone()
+    };
+    PreparedPage { stored: AtomicBool::new(false), ..from_store(&failed, url) }
 }
 
 /// Reads what was fetched. An error says nothing of the page: nobody had time to read it.
@@ -390,4 +436,41 @@ fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
 /// An unreadable page is tried again sooner than a read one.
 fn failed(services: &Services, candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
     empty_page(candidate, why, now, failure_expiry(services, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_page_that_was_not_parsed_is_failed_until_it_may_be_tried_again() {
+        let now = DateTime::UNIX_EPOCH;
+        let (until, url) = (now + TimeDelta::hours(1), Url::parse("https://a.example/1").unwrap());
+        let source = StoredSource {
+            id: "ev_1".to_owned(),
+            url: url.to_string(),
+            domain: "a.example".to_owned(),
+            title: Some("Bridge".to_owned()),
+            published_at: None,
+            language: None,
+            raw_text: "The bridge opened on Monday, the city council said.".to_owned(),
+            canonical: None,
+            final_url: None,
+            expires_at: now + TimeDelta::days(30),
+            based_on: Vec::new(),
+            claim_reviews: Vec::new(),
+            publisher: None,
+            extraction_failed: false,
+            failure: None,
+            etag: Some("1".to_owned()),
+            last_modified: None,
+            fetched_at: now - TimeDelta::days(1),
+            origin: "web".to_owned(),
+        };
+        let page = unparsed(&source, &url, PageFailure::ReaderTooSlow, now, until);
+        assert_eq!(page.failure.as_deref(), Some("reader_too_slow"));
+        assert!(page.text.is_empty() && page.passages.is_empty() && page.validators.is_empty());
+        assert_eq!((page.id, page.read_at, page.expires_at), (source.id, now, until));
+        assert!(!page.stored.into_inner());
+    }
 }

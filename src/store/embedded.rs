@@ -45,10 +45,10 @@ enum Address {
 }
 
 impl Address {
-    /// Connects, says at once that nothing will be sent, and returns when the server has dropped the connection. The server
-    /// handles one connection at a time: while the store has its own, this one waits in the listener's queue, and when its
-    /// turn comes, the server reads the end and drops it.
-    async fn wait_in_line(&self) -> std::io::Result<()> {
+    /// Connects, shuts down its write side and waits until the server closes the connection. The server handles one
+    /// connection at a time: while the store is connected, this connection waits in the listener's queue. When the server
+    /// accepts it, it reads the end of the stream and closes it.
+    async fn wait_until_dropped(&self) -> std::io::Result<()> {
         match self {
             #[cfg(unix)]
             Self::Unix(path) => until_dropped(UnixStream::connect(path).await?).await,
@@ -56,11 +56,11 @@ impl Address {
         }
     }
 
-    /// Returns why nobody listens any more. A listener that goes away drops the connections in its queue, so that the end
-    /// is seen at once.
-    async fn abandoned(self) -> std::io::Error {
+    /// Waits until the server stopped listening and returns the error of the connection. A listener that closes drops the
+    /// connections in its queue, so this returns at once.
+    async fn listener_closed(self) -> std::io::Error {
         loop {
-            match self.wait_in_line().await {
+            match self.wait_until_dropped().await {
                 Err(error) if is_no_listener(&error) => return error,
                 // Of this process: it has no descriptors left, for example.
                 Err(error) => tracing::debug!(%error, "embedded database was not watched"),
@@ -130,10 +130,10 @@ impl EmbeddedPostgres {
         let address = socket.or_else(|| self.server.tcp_addr().map(Address::Tcp));
         async move {
             let Some(address) = address else { return std::future::pending().await };
-            let error = address.abandoned().await;
+            let error = address.listener_closed().await;
             format!(
-                "its server does not listen any more ({error}). Nothing that was committed is lost. To recover, restart this process; if it \
-                 happens again, report it and use a Postgres server (DATABASE_URL)"
+                "its server does not listen any more ({error}). Nothing that was committed is lost. To recover, restart \
+                 this process; if it happens again, report it and use a Postgres server (DATABASE_URL)"
             )
         }
     }

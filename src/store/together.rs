@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_in_vain_when_asking_panics() {
+    async fn ask_fails_when_the_query_panics() {
         let broken: Together<u8, u8> = Together::new(|questions: Vec<u8>| {
             async move { Ok(vec![*questions.get(7).expect("there are two")]) }.boxed()
         });

@@ -99,7 +99,7 @@ pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Se
     let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
     match outcome {
         Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
-        // Its size is what is wrong with it: an excerpt will do.
+        // A message that is refused for its size keeps an excerpt only.
         Outcome::Rejected(reject @ Reject::TooLarge { .. }) => {
             Settle::Dead { label: reject.label().to_owned(), error: reject.to_string(), body: DeadBody::Excerpt }
         }

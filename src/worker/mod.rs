@@ -224,7 +224,7 @@ async fn take(
         // The semaphore is never closed.
         let Ok(permit) = permit else { return Ok(()) };
         let admitted = loop {
-            // Every arm only waits, but the last: what it returns is not lost.
+            // All arms are cancel-safe. The value of `admit` is used because its arm ends the loop.
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => return Ok(()),

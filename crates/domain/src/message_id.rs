@@ -18,7 +18,7 @@ impl MessageId {
     /// The longest id, bytes.
     pub const MAX_BYTES: usize = 255;
 
-    /// Hex digits of the hash, and the sign before it.
+    /// Hex digits of the hash, and the separator.
     const HASH_BYTES: usize = 65;
 
     pub fn new(text: impl Into<String>) -> Self {

@@ -26,8 +26,8 @@ struct Choice<'a> {
     supervisor: &'a Supervisor,
 }
 
-/// Chooses and loads them; `supervisor` watches their threads. What is configured and cannot be had stops the start: judging by another model than the
-/// operator chose would be found out by its verdicts.
+/// Chooses and loads them; `supervisor` watches their threads. What is configured and cannot be had stops the start: judging
+/// by another model than the operator chose would be found out by its verdicts.
 pub(super) async fn build(
     config: &Config,
     clock: &Arc<dyn Clock>,

@@ -14,7 +14,7 @@ use lapin::uri::{AMQPScheme, AMQPUri};
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties};
 use tokio_util::sync::CancellationToken;
 
-/// An open connection. Dropping it shuts its socket down; close it before, if the broker should be told.
+/// An open connection. Dropping it shuts its socket down. Call `close` first to send the broker a close frame.
 pub(super) struct BrokerConnection {
     connection: Connection,
     _socket: Socket,

@@ -143,6 +143,20 @@ fn the_wait_is_jittered_upwards_only() {
     assert!(until > now + COOLDOWN && until <= now + COOLDOWN.mul_f64(1.1));
 }
 
+#[test]
+fn open_wait_is_at_most_a_day_when_the_cooldown_is_long() {
+    let day = Duration::from_hours(24);
+    let throttled = |retry_after| AskError::Throttled { retry_after };
+    for error in [server(), throttled(None), throttled(Some(day * 5))] {
+        let (mut breaker, now) = (Breaker::new(day, 1, Duration::from_secs(10)), Instant::now());
+        fail(&mut breaker, &error, now);
+        let later = now + day;
+        assert_eq!(breaker.state(now), (GateState::Open, Some(later)), "{error}");
+        fail(&mut breaker, &error, later);
+        assert_eq!(breaker.state(later).1, Some(later + day), "no doubling beyond a day: {error}");
+    }
+}
+
 fn shared(kind: BreakerKind, until_in: Duration, trips: u32, version: i64) -> SharedBreaker {
     SharedBreaker { kind, until_in, trips, version, reason: Some("told".into()), ..SharedBreaker::default() }
 }
