@@ -97,7 +97,7 @@ pub struct AmqpConfig {
     pub dead_exchange: String,
     pub dead_queue: String,
     pub results_exchange: String,
-    /// Beginnings of the queue names that `reply_to` may name.
+    /// Allowed prefixes of the queue names that `reply_to` may name.
     pub reply_to_prefixes: Vec<String>,
     #[serde(with = "humantime_serde")]
     pub confirm_timeout: Duration,

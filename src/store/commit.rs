@@ -202,7 +202,7 @@ fn rows_text<T: Serialize>(value: &T) -> Result<String, StoreError> {
     Ok(without_nul(text))
 }
 
-/// A date in a row. One that Postgres cannot represent is left out: it says nothing, and would refuse the whole result.
+/// Serialises a date; `null` if Postgres cannot represent its year.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub(super) fn date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
     date.and_then(storable_date).serialize(serializer)

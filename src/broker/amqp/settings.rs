@@ -21,7 +21,7 @@ pub struct AmqpSettings {
     /// `amqp://user:password@host:port/vhost` or `amqps://…`; the default vhost is `/%2f`, an empty one means the same.
     pub url: SecretString,
     pub names: AmqpNames,
-    /// Beginnings of the queue names that a message's `reply_to` may name. An empty one allows every queue but the
+    /// Allowed prefixes of the queue names that a message's `reply_to` may name. An empty one allows every queue but the
     /// daemon's own.
     pub reply_to_prefixes: Vec<String>,
     /// Deliveries handed out ahead, per consumed queue; the worker's concurrency.
