@@ -118,6 +118,8 @@ impl Rejudger {
 
     async fn round(&mut self) -> Result<(), StoreError> {
         let store = &self.services.store;
+        // What is due is found, and dropped, by dates: none are compared by a wrong clock.
+        store.check_clock(SystemClock.now()).await?;
         let since = self.since();
         if !self.is_announced {
             if let Some(items) = store.judge_by(&self.basis, since).await? {
@@ -126,8 +128,6 @@ impl Rejudger {
             self.is_announced = true;
         }
         metrics::rejudging_due(&store.due_counts().await?);
-        // What is due is found, and dropped, by dates: none are compared by a wrong clock.
-        store.check_clock(SystemClock.now()).await?;
         // A process that was started before the settings changed would turn the answers back.
         if !store.is_judged_by(&self.basis).await? || !store.take_turn(TURN, self.settings.interval).await? {
             return Ok(());
@@ -203,11 +203,7 @@ impl Rejudger {
         match rescored.write(store, stored, (due.reason, terms), now, false).await {
             Ok(true) => Ok(Done::of(&stored.result, &rescored.result)),
             Ok(false) => Ok(Done::Left),
-            Err(error) if error.is_transient() => Err(error),
-            Err(error) => {
-                tracing::warn!(item.id = due.item_id, %error, "an item is left as it is");
-                Ok(Done::Left)
-            }
+            Err(error) => after_failure(due, error),
         }
     }
 
@@ -221,21 +217,23 @@ impl Rejudger {
             }
             let taken = store.take_due(true, Allowance { at_once: 1, ..allowance }).await?;
             let Some(due) = taken.first() else { return Ok(()) };
-            let done = match store.stored_run(&due.item_id).await {
-                // One that ended the process, or never came back, settled nothing.
-                Ok(Some(_)) if due.attempts > MOST_ATTEMPTS => Done::Left,
-                Ok(Some(stored)) if self.is_too_old(&stored) => Done::Left,
-                Ok(Some(stored)) => self.ask(due, stored).await?,
-                Ok(None) => Done::Left,
-                Err(error) if error.is_transient() => return Err(error),
-                Err(error) => {
-                    tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be read");
-                    Done::Left
-                }
-            };
+            let done = self.read_and_ask(due).await?;
             self.settle(due, done).await?;
         }
         Ok(())
+    }
+
+    async fn read_and_ask(&self, due: &Due) -> Result<Done, StoreError> {
+        // One that ended the process, or never came back, settled nothing.
+        if due.attempts > MOST_ATTEMPTS {
+            return Ok(Done::Left);
+        }
+        match self.services.store.stored_run(&due.item_id).await {
+            Ok(Some(stored)) if self.is_too_old(&stored) => Ok(Done::Left),
+            Ok(Some(stored)) => self.ask(due, stored).await,
+            Ok(None) => Ok(Done::Left),
+            Err(error) => after_failure(due, error),
+        }
     }
 
     /// Returns true when there is money for it, or it costs none, and no new item waits.
@@ -313,6 +311,20 @@ impl Rejudger {
         }
         self.services.store.settle_due(due).await
     }
+}
+
+/// What becomes of an item whose statement failed. Only an outage ends the round: other errors may be of this item alone, and
+/// the items behind it were taken already.
+fn after_failure(due: &Due, error: StoreError) -> Result<Done, StoreError> {
+    if error.is_outage() {
+        return Err(error);
+    }
+    if error.is_transient() {
+        tracing::warn!(item.id = due.item_id, %error, "an item could not be read or written; it is tried again later");
+        return Ok(Done::Later);
+    }
+    tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be read or written");
+    Ok(Done::Left)
 }
 
 /// An hour's items in equal parts, one at least.

@@ -109,7 +109,7 @@ impl WriteBehind {
         }
     }
 
-    /// Writes what waits now. During an outage of the store it waits on.
+    /// Writes what waits now. After an error that is not about the values of a note, the notes wait for the next flush.
     pub async fn flush(&self) -> Result<(), StoreError> {
         loop {
             let batch: Vec<AnswerNote> = {
@@ -122,12 +122,12 @@ impl WriteBehind {
             }
             match self.0.store.note_answers(&batch, self.0.clock.now()).await {
                 Ok(()) => {}
-                Err(error) if error.is_outage() => {
+                // One note that the store refuses must not lose the others.
+                Err(error) if error.is_of_values() => self.flush_singly(batch).await?,
+                Err(error) => {
                     self.put_back(batch);
                     return Err(error);
                 }
-                // One note that the store refuses must not lose the others.
-                Err(_) => self.flush_singly(batch).await?,
             }
         }
     }
@@ -139,18 +139,18 @@ impl WriteBehind {
         while let Some(note) = notes.next() {
             match self.0.store.note_answers(std::slice::from_ref(&note), self.0.clock.now()).await {
                 Ok(()) => {}
-                Err(error) if error.is_outage() => {
-                    self.put_back(std::iter::once(note).chain(notes).collect());
-                    return Err(error);
-                }
-                Err(error) => {
+                Err(error) if error.is_of_values() => {
                     let (count, _) = refused.get_or_insert((0_usize, error));
                     *count += 1;
+                }
+                Err(error) => {
+                    self.put_back(std::iter::once(note).chain(notes).collect());
+                    return Err(error);
                 }
             }
         }
         match refused {
-            // It is not about one of them.
+            // Every note failed, so the cause is not a single note.
             Some((notes, error)) if notes == all => Err(error),
             Some((notes, error)) => {
                 tracing::warn!(notes, label = error.label(), %error, "answers refused by the store");

@@ -176,7 +176,8 @@ impl Store {
         Ok(done.rows_affected())
     }
 
-    /// Takes wanted feeds that are due for this process alone until `until`: what two processes want at once, one gets.
+    /// Takes wanted feeds that are due for this process alone until `until`: what two processes want at once, one gets. Both
+    /// times go by the clock of [`Store::queue_clock`]; by its own clock, a process that is behind would take valid claims.
     pub async fn claim_feeds(
         &self,
         wanted: &WantedFeeds,
@@ -280,7 +281,8 @@ impl Store {
         .await
     }
 
-    /// Takes the sites among these whose home page is due for a look, and sets the next look.
+    /// Takes the sites among these whose home page is due for a look, and sets the next look. Both times go by the clock of
+    /// [`Store::queue_clock`].
     pub async fn claim_feed_sites(
         &self,
         hosts: &[String],

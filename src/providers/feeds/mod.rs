@@ -125,7 +125,9 @@ pub struct Feeds {
 /// For so long feeds that were fresh are taken to be: they are read every quarter of an hour.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
-pub fn new(settings: FeedsSettings, parts: FeedsParts) -> Feeds {
+pub fn new(settings: FeedsSettings, mut parts: FeedsParts) -> Feeds {
+    // Claims and pauses are compared between processes, so all go by the clock of the database.
+    parts.clock = parts.store.queue_clock(parts.clock);
     Feeds {
         settings,
         parts,

@@ -7,7 +7,10 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, TimeZone as _, Utc};
 use corroborate::cache::{AnswerCache, AnswerCacheSettings, Form, Question, SharedLevel, WriteBehind};
 use corroborate::domain::evidence::{JudgedPassage, MatchedReview, Review};
-use corroborate::domain::limits::MAX_URL_BYTES;
+use corroborate::domain::limits::{
+    MAX_CLUSTER_MEMBERS, MAX_ENTITIES, MAX_ENTITY_BYTES, MAX_ENTITY_TYPE_BYTES, MAX_ID_BYTES, MAX_LANGUAGE_BYTES,
+    MAX_SOURCES, MAX_URL_BYTES,
+};
 use corroborate::domain::verdict::{Phase, RatingClass, Relation, Verdict};
 use corroborate::domain::{Clock as _, Item, SystemClock, ids};
 use corroborate::outbound::{AskError, NoObserver};
@@ -229,6 +232,55 @@ async fn item_is_stored_when_validation_accepts_it() {
     assert_eq!(usize::try_from(pages).unwrap(), CASES);
 }
 
+/// Random letters, which take one byte in a message and do not compress.
+fn letters(state: &mut u64, bytes: usize) -> String {
+    (0..bytes)
+        .map(|_| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'a' + u8::try_from((*state >> 33) % 26).unwrap())
+        })
+        .collect()
+}
+
+/// An item with as many entries as are allowed, and with texts at their limits as far as a message of 1 MiB has room.
+fn fullest_item(state: &mut u64) -> Value {
+    let members: Vec<Value> = (0..MAX_CLUSTER_MEMBERS)
+        .map(|place| {
+            let bytes = if place == 0 { MAX_ID_BYTES } else { 128 };
+            json!({ "channel": letters(state, MAX_ID_BYTES), "item_id": letters(state, bytes) })
+        })
+        .collect();
+    let entities: Vec<Value> = (0..MAX_ENTITIES)
+        .map(|_| json!({ "text": letters(state, MAX_ENTITY_BYTES), "type": letters(state, MAX_ENTITY_TYPE_BYTES) }))
+        .collect();
+    let sources: Vec<Value> = (0..MAX_SOURCES)
+        .map(|_| json!({ "type": "link_context", "text": letters(state, 100), "url": letters(state, MAX_URL_BYTES) }))
+        .collect();
+    json!({
+        "schema": 1, "item_id": letters(state, MAX_ID_BYTES), "channel": letters(state, MAX_ID_BYTES),
+        "cluster_id": letters(state, MAX_ID_BYTES), "language": letters(state, MAX_LANGUAGE_BYTES),
+        "url": letters(state, MAX_URL_BYTES), "title": letters(state, 4_000), "text": letters(state, 3_000),
+        "entities": entities, "cluster_members": members, "sources": sources,
+        "published_at": "9999-12-31T23:59:59.999999Z",
+    })
+}
+
+#[tokio::test]
+async fn item_is_stored_when_all_its_lists_are_full() {
+    let Some((store, rows)) = fresh().await else { return };
+    let mut state = 1;
+    let item = Item::parse(&serde_json::to_vec(&fullest_item(&mut state)).unwrap()).unwrap();
+    let start = "https://a.example/";
+    let page = format!("{start}{}", letters(&mut state, MAX_URL_BYTES - start.len()));
+    let reviewed = format!("{start}{}", letters(&mut state, MAX_URL_BYTES - start.len()));
+    let found = (page, reviewed, letters(&mut state, 6_000), 2026);
+    assert_eq!(write(&store, &item, found).await, Committed::Written);
+    assert!(store.item(&item.item_id).await.unwrap().is_some());
+    let members: i32 =
+        sqlx::query_scalar("SELECT jsonb_array_length(cluster_members) FROM items").fetch_one(&rows).await.unwrap();
+    assert_eq!(usize::try_from(members).unwrap(), MAX_CLUSTER_MEMBERS);
+}
+
 #[tokio::test]
 async fn page_url_is_unique_at_any_length() {
     let Some((store, rows)) = fresh().await else { return };
@@ -316,7 +368,7 @@ async fn fact_check_answer_is_kept_when_its_claim_is_longer_than_an_index_row() 
 
 #[tokio::test]
 async fn answers_are_shared_when_one_of_their_batch_is_refused() {
-    let Some((store, _)) = fresh().await else { return };
+    let Some((store, rows)) = fresh().await else { return };
     let mut runner = TestRunner::deterministic();
     let clock: std::sync::Arc<dyn corroborate::domain::Clock> = std::sync::Arc::new(SystemClock);
     let behind = WriteBehind::new(store.clone(), std::sync::Arc::clone(&clock));
@@ -332,6 +384,10 @@ async fn answers_are_shared_when_one_of_their_batch_is_refused() {
         let question = Question { provider, key: &key, claim, shared: true, until, keep_at_least: Duration::ZERO };
         cache.get_or_ask(&question, || async { Ok::<_, AskError>("found".to_owned()) }).await.unwrap();
     }
+    // An error that passes, though it is no outage, loses none of them.
+    sqlx::query("ALTER TABLE answers RENAME TO moved").execute(&rows).await.unwrap();
+    behind.flush().await.unwrap_err();
+    sqlx::query("ALTER TABLE moved RENAME TO answers").execute(&rows).await.unwrap();
     behind.flush().await.unwrap();
     for provider in ["gdelt", "brave"] {
         let hash = ids::question_hash(&ids::question_hash(provider));
