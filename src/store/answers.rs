@@ -235,9 +235,9 @@ impl Store {
         let mut removed = 0;
         loop {
             let done = sqlx::query(
-                "DELETE FROM answers WHERE key IN (
+                "DELETE FROM answers WHERE key = ANY (ARRAY(
                      SELECT key FROM answers WHERE expires_at <= greatest(now(), $1)
-                     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+                     ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))",
             )
             .bind(too_many)
             .bind(BATCH)
