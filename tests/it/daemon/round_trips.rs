@@ -12,14 +12,14 @@ use crate::support::wire::{Trip, Wire};
 const MOST: usize = 17;
 /// What a slow machine does more often, since it goes by time: the right to ask (once a provider, and anew where its wordings come
 /// far apart; one for each wording would be ten) …
-const LEASES: &str = "SELECT * FROM lease_turns(";
+const LEASES: &str = "SELECT decision, turns, first_in, leased_for, day_ends_in";
 const MOST_LEASES: usize = 8;
 /// … what of it was not used, claims that last long, figures of use.
 const BY_TIME: [&str; 3] = ["SELECT give_back_turns(", "UPDATE answer_claims SET until", "WITH hourly AS ("];
 const MOST_BY_TIME: usize = 8;
 /// Writing down what was answered comes on top: what is learnt at the same moment goes in one statement, so that it is one on a
 /// machine with nothing else to do, and on a busy one as many as there are answers.
-const NOTES: &str = "WITH given AS ( SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(key text, provider text";
+const NOTES: &str = "WITH given AS ( SELECT key, provider, claim, answer, holder";
 const MOST_NOTES: usize = 10;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
