@@ -112,7 +112,7 @@ struct Ready {
     store: &'static str,
     /// Whether this process takes items from the queue.
     worker: bool,
-    /// Why it takes none at the moment: recent items failed with one error, and one is tried from time to time.
+    /// Why the process takes no items now: the store is away, or recent items failed with one error.
     paused: Option<String>,
     providers: Unaskable,
 }
