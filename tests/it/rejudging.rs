@@ -406,7 +406,10 @@ async fn no_page_is_passed_by_when_more_expire_than_one_look_takes() {
         )
     };
     let since = "UPDATE store_settings SET value = to_jsonb(now() - interval '2 hours') WHERE key = 'rejudging_expiry'";
-    let statements = [many.to_owned(), expired("early", "90 minutes"), expired("late", "1 minute"), since.to_owned()];
+    // A look that is under way would write its own time over the one that is set here: this waits for it, and keeps others out.
+    let alone = "LOCK TABLE store_settings IN EXCLUSIVE MODE".to_owned();
+    let statements =
+        [alone, many.to_owned(), expired("early", "90 minutes"), expired("late", "1 minute"), since.to_owned()];
     let mut transaction = app.database.begin().await.unwrap();
     for statement in statements {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut *transaction).await.unwrap();
