@@ -22,7 +22,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// A supervised task that ended although nobody stopped it.
+/// A supervised task that ended without being stopped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{task} ended unexpectedly: {detail}")]
 pub struct Failure {
@@ -163,7 +163,7 @@ impl Supervisor {
         self.shared.running.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 
-    /// Waits for the tasks of this group, which were told to stop. Aborts those that still run after `limit` and returns
+    /// Waits for the tasks of this group after their stop tokens were cancelled. Aborts those that still run after `limit` and returns
     /// their number.
     pub async fn drain(&self, limit: Duration) -> usize {
         self.tasks.close();

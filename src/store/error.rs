@@ -198,7 +198,7 @@ fn difference(ahead: TimeDelta) -> String {
 /// What a failed statement says about its cause, by the SQLSTATE code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The server cannot be reached, lets nobody in, or cannot write.
+    /// The server cannot be reached, refuses connections, or cannot write.
     Away,
     /// Known to pass: a deadlock, a lock, a timeout, a row that another process wrote or removed at the same moment.
     Passing,

@@ -190,7 +190,7 @@ impl AmqpQueue {
         all_sent(sent, target)
     }
 
-    /// Declares everything again, after somebody deleted a part of it.
+    /// Declares all exchanges and queues again, after a part of them was deleted.
     async fn declare_again(&self, session: &Session, channel: &Channel) {
         match timeout(self.confirm_timeout, topology::declare(channel, &self.shared.plan.steps)).await {
             Ok(Ok(())) => {}

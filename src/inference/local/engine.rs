@@ -340,7 +340,7 @@ mod tests {
         let crashed = bed.engine.crashed().clone();
         drop(bed.engine);
         tokio::time::sleep(Duration::from_millis(50)).await;
-        assert!(!crashed.is_cancelled(), "the thread ended because nobody can ask it");
+        assert!(!crashed.is_cancelled(), "the thread ended because its engine was dropped");
     }
 
     #[tokio::test]
