@@ -184,6 +184,7 @@ impl OpenStore {
 
     /// Watches the embedded server, if there is one. When it ends, the store's statements fail at once instead of waiting
     /// for a connection, and the supervisor reports it.
+    #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "the same signature as with the feature"))]
     pub fn watch(&self, supervisor: &Supervisor) {
         #[cfg(feature = "embedded")]
         if let Some(Embedded(Some(running))) = &self.embedded {
@@ -194,8 +195,6 @@ impl OpenStore {
                 Err(why)
             });
         }
-        #[cfg(not(feature = "embedded"))]
-        let _nothing_to_watch = supervisor;
     }
 
     /// Tells other processes where this one's HTTP listens.
