@@ -67,19 +67,19 @@ impl Default for Parsers {
 
 /// What one parse holds.
 #[derive(Debug)]
-enum Place {
+enum ParsePermit {
     Permit(OwnedSemaphorePermit),
     /// The parse hangs, and there was no spare place.
     Stuck(OwnedSemaphorePermit, watch::Sender<usize>),
 }
 
 /// The place of one parse, released when its thread ends, however it ends.
-struct Release(Arc<Mutex<Option<Place>>>);
+struct Release(Arc<Mutex<Option<ParsePermit>>>);
 
 impl Drop for Release {
     fn drop(&mut self) {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Place::Stuck(_permit, stuck)) = place {
+        if let Some(ParsePermit::Stuck(_permit, stuck)) = place {
             stuck.send_modify(|count| *count = count.saturating_sub(1));
         }
     }
@@ -88,7 +88,7 @@ impl Drop for Release {
 /// A parse without a caller. Dropping this gives its place to others, and a spare one to the parse until its thread ends.
 struct Abandoned<'a> {
     parsers: &'a Parsers,
-    place: Option<Arc<Mutex<Option<Place>>>>,
+    place: Option<Arc<Mutex<Option<ParsePermit>>>>,
 }
 
 impl Drop for Abandoned<'_> {
@@ -130,7 +130,7 @@ impl Parsers {
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, NotParsed> {
-        let place = Arc::new(Mutex::new(Some(Place::Permit(permit))));
+        let place = Arc::new(Mutex::new(Some(ParsePermit::Permit(permit))));
         let (sender, result) = oneshot::channel();
         let release = Release(Arc::clone(&place));
         // A thread costs some tens of microseconds, a page milliseconds.
@@ -154,15 +154,15 @@ impl Parsers {
     }
 
     /// Gives the place of a parse that hangs to others, and a spare one to the parse.
-    fn stand_in(&self, place: &Mutex<Option<Place>>) {
+    fn stand_in(&self, place: &Mutex<Option<ParsePermit>>) {
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         // The parse may have ended this moment.
-        let Some(Place::Permit(permit)) = place.take() else { return };
+        let Some(ParsePermit::Permit(permit)) = place.take() else { return };
         *place = Some(if let Ok(spare) = Arc::clone(&self.spares).try_acquire_owned() {
-            Place::Permit(spare)
+            ParsePermit::Permit(spare)
         } else {
             self.stuck.send_modify(|count| *count += 1);
-            Place::Stuck(permit, self.stuck.clone())
+            ParsePermit::Stuck(permit, self.stuck.clone())
         });
     }
 
