@@ -3,9 +3,9 @@
     python decision.py --data DATA > claims.jsonl
     corroborate eval claims.jsonl --decision ../config/decision/model.json
 
-DATA holds `news_claims/*.jsonl`; what is not there is named and left out. Of `written`, `written/ru` and `written/uk` it is every tenth
-line, which is kept from training. Claims are put together of them: of a claim's passages those that bear it out, those that
-contradict it, those that leave it open, and both sides at once, each among silent ones.
+DATA holds `news_claims/*.jsonl` and `plain_claims/*.jsonl`; the script names a file that is missing and skips it. Of `written`,
+`written/ru`, `written/uk` and `written/plain` it takes every tenth line, which training never reads. It composes claims of them: each
+gets the passages that entail it, or those that contradict it, or neutral ones, or both sides, with neutral passages added.
 Standard library only.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 # A claim of which both sides are told is rare in the news; one in four of those that have both.
 BOTH_SIDES = 0.25
-# One line of so many is kept from training (stance.written).
+# One line of so many is held out (reader/sources.py).
 HELD_OUT = 10
 # What a search brings for one claim.
 MOST = 5
@@ -87,7 +87,13 @@ def main():
         folder = HERE / "written" if language == "en" else HERE / "written" / language
         for path in sorted(folder.glob("*.jsonl")):
             rows += composed(path, f"written_{language}", HELD_OUT)
+        for path in sorted((HERE / "written/plain").glob(f"{language}*.jsonl")):
+            rows += composed(path, f"plain_{language}", HELD_OUT)
         rows += ready(arguments.data / "news_claims" / f"{language}.jsonl", f"news_{language}")
+        rows += ready(arguments.data / "plain_claims" / f"{language}.jsonl", "plain_claims")
+    for path in sorted((HERE / "written/plain").glob("cross*.jsonl")):
+        rows += composed(path, "plain_cross", HELD_OUT)
+    rows += ready(arguments.data / "plain_claims" / "cross.jsonl", "plain_claims")
     rows += ready(tests / "verdicts.jsonl", "verdicts")
     for row in rows:
         print(json.dumps(row, ensure_ascii=False))

@@ -5,7 +5,7 @@
 The network is `slovnet`'s for names in news and the word vectors are `navec`'s, as the package `natasha` carries both. The network is
 as its authors trained it: the vectors are cut to the most frequent words, and the weights are laid out in the order in which
 crates/language/src/entities/tagger reads them. What is added are Ukrainian words: each gets the vector of the Russian word that stands
-for it in parallel text (languages/lexicon.py). Two runs give the same file.
+for it in parallel text (lexicon.py). Two runs give the same file.
 
 The file, numbers little-endian: how many words (u32); their hashes in order (u32: the upper half of FNV-1a 64 of the word in UTF-8);
 for each of them, and last for the unknown word, 100 codes (u8); how many Ukrainian words (u32), their hashes in order (u32), and for each
@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from languages.lexicon import lexicon
-from languages.parallel import HELD, LICENCES
+from lexicon import lexicon
+from parallel import HELD, LICENCES
 
 OUTPUT = "<f4"
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")

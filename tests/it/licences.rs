@@ -200,7 +200,7 @@ async fn manifests_state_the_licences_of_the_data_they_embed() {
 #[test]
 fn training_reads_no_source_without_a_stated_licence() {
     let dropped = ["newstest", "wmt", "machine_gpt4_wmt23", "hotels"];
-    let parallel = read("training/languages/parallel.py");
+    let parallel = read("training/parallel.py");
     let listed = parallel.split("\nLICENCES = {").nth(1).unwrap().split("\n}").next().unwrap();
     let readme = read("training/README.md");
     for name in dropped {
@@ -208,7 +208,7 @@ fn training_reads_no_source_without_a_stated_licence() {
         assert!(readme.contains(&format!("`{name}")), "training/README.md does not name {name}");
     }
     for (file, condition) in
-        [("languages/parallel.py", "if source in LICENCES:"), ("names.py", "source not in LICENCES")]
+        [("parallel.py", "if source in LICENCES:"), ("names.py", "source not in LICENCES")]
     {
         assert!(read(&format!("training/{file}")).contains(condition), "{file} reads every source");
     }

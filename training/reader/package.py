@@ -1,0 +1,69 @@
+"""Turns a trained reader into the folder that the daemon reads: ONNX, int8, calibrated.
+
+    python -m reader.package --data DATA --model TRAINED --out MODEL_FOLDER [--embedder MODEL_FOLDER]
+
+The manifest's calibration is fitted twice, alone and with the cosine of claim and passage by the embedder, on what was held out and
+on WiCE. `[expected]`, the words of the daemon's own check of a model, is kept from the manifest that stands there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from export import export
+from folder import read_manifest, write_manifest, write_tokenizer
+from quantise import quantise
+
+from .calibrate import Calibration, fit, log_loss_by_group
+from .model import LONGEST, classifier
+from .sets import WICE, Int8, cosines, read_set
+from .sources import HERE, LABELS, Curriculum
+
+
+def write_model(trained: Path, out: Path) -> None:
+    """`model.onnx` (int8, words in four bits) and `tokenizer.json`."""
+    out.mkdir(parents=True, exist_ok=True)
+    # Attention in plain operators, as the exporter wants it.
+    model = classifier(trained, dtype=torch.float32, attn_implementation="eager").eval()
+    export(model, "classifier", trained / "model.f32.onnx")
+    quantise(trained / "model.f32.onnx", out / "model.onnx", table_bits=4)
+    write_tokenizer(trained / "tokenizer.json", out / "tokenizer.json")
+    shutil.copyfile(HERE / "reader/LICENSE", out / "LICENSE")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--written", type=Path, default=HERE / "written")
+    parser.add_argument("--model", type=Path, required=True, help="folder that reader.train wrote")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--embedder", type=Path, default=HERE.parent / "models/minilm-en-ru-uk-int8")
+    parser.add_argument("--most", type=int, default=150, help="held-out pairs of a source (default %(default)s)")
+    arguments = parser.parse_args()
+    out = arguments.out
+    before = read_manifest(out) if (out / "model.toml").exists() else {}
+    write_model(arguments.model, out)
+    pairs = Curriculum(arguments.data, arguments.written).held_out(arguments.most) + read_set(arguments.data, WICE)
+    logits, near = Int8(out).logits(pairs), cosines(arguments.embedder, pairs)
+    alone, beside = fit(logits, pairs, None), fit(logits, pairs, near)
+    plain = Calibration(1.0, [0.0, 0.0, 0.0])
+    for name, calibration, given in (("logits", plain, None), ("alone", alone, None), ("beside", beside, near)):
+        print(f"{name}: {asdict(calibration)}\n  log-loss {log_loss_by_group(calibration, logits, pairs, given)}", flush=True)
+    manifest = {
+        "name": out.name, "task": "stance", "model": "model.onnx", "tokenizer": "tokenizer.json", "max_length": LONGEST,
+        "labels": list(LABELS), "temperature": alone.temperature, "bias": alone.bias, "languages": ["en", "ru", "uk"],
+        "licence": "CC-BY-SA-4.0", "origin": "trained by this project: training/README.md",
+        "similarity": {"embedder": read_manifest(arguments.embedder)["name"], **asdict(beside)},
+    }
+    manifest |= {table: before[table] for table in ("expected",) if table in before}
+    write_manifest(out, manifest)
+    print(json.dumps({"pairs": len(pairs), "manifest": str(out / "model.toml")}))
+
+
+if __name__ == "__main__":
+    main()
