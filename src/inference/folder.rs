@@ -29,11 +29,11 @@ const BUNDLED: &[(&str, BundledFiles)] = &[
         ],
     ),
     (
-        "mpnet-stance-en-ru-uk-int8",
+        "mpnet-nli-en-ru-uk-int8",
         &[
-            (MANIFEST_FILE, include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/model.toml")),
-            ("model.onnx", include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/model.onnx")),
-            ("tokenizer.json", include_bytes!("../../models/mpnet-stance-en-ru-uk-int8/tokenizer.json")),
+            (MANIFEST_FILE, include_bytes!("../../models/mpnet-nli-en-ru-uk-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/mpnet-nli-en-ru-uk-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/mpnet-nli-en-ru-uk-int8/tokenizer.json")),
         ],
     ),
 ];

@@ -142,7 +142,7 @@ async fn each_passage_names_its_judge_and_the_claim_names_all_of_them() {
     let simulator = Simulator::start_on_hosts(world, 4).await;
     let result = checked(&simulator, false, ENGLISH).await;
     let claim = &result["claims"][0];
-    let model = "model:mpnet-stance-en-ru-uk-int8";
+    let model = "model:mpnet-nli-en-ru-uk-int8";
     assert!(claim["judge"].as_str().unwrap().starts_with(model), "{result:#}");
     let rows = claim["evidence"].as_array().unwrap();
     for (_, text) in pages {

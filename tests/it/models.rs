@@ -193,7 +193,7 @@ async fn a_set_is_fetched_whole_over_a_cut_connection_and_is_then_in_use() {
     assert_eq!(told["models"][0]["fetched"], false, "{told:#}");
     let listed = bed.run(&["models", "--json"]).await.json();
     // Those that ship keep the languages that they read; a set that is named judges all of them.
-    let shipped = if cfg!(feature = "models") { "mpnet-stance-en-ru-uk-int8+" } else { "" };
+    let shipped = if cfg!(feature = "models") { "mpnet-nli-en-ru-uk-int8+" } else { "" };
     assert_eq!(listed["in_use"]["stance"], format!("{shipped}mdeberta-v3-base-xnli"), "{listed:#}");
     assert_eq!(listed["in_use"]["embedding"], "multilingual-e5-small");
     let named = [("INFERENCE_STANCE", "mdeberta-v3-base-xnli")];

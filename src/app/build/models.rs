@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(models.reranker.name(), "cosine of multilingual-e5-small");
             judges.extend(models.stance.judge(&pairs).await.unwrap().into_iter().map(|one| one.judge.to_string()));
         }
-        let (shipped, pulled) = ("model:mpnet-stance-en-ru-uk-int8", "model:mdeberta-v3-base-xnli");
+        let (shipped, pulled) = ("model:mpnet-nli-en-ru-uk-int8", "model:mdeberta-v3-base-xnli");
         assert_eq!(judges, [shipped, pulled, pulled, pulled]);
     }
 

@@ -33,16 +33,20 @@ fn side(p: StanceProbabilities) -> Side {
 /// The model's probabilities in the light of what the rules say of the same pair. Figures and dates are applied after it
 /// ([`crate::numbers::apply`]).
 ///
-/// Where the rules are silent the model stands. Where they take a side, the mean of both counts, so that the model's doubt
-/// weighs; where the model takes the other side, neither reaches the threshold of one.
+/// If the rules take no side, the result is the model's. If both take the same side, the result is the surer of the two. If the
+/// model takes no side, the result is the mean of both. If they take opposite sides, neither side reaches [`SUPPORTS`].
 pub fn combine(model: StanceProbabilities, rules: StanceProbabilities) -> StanceProbabilities {
     let (ours, theirs) = (side(rules), side(model));
     if ours == Side::Neither {
         return model;
     }
+    if ours == theirs {
+        let confidence = |p: StanceProbabilities| if ours == Side::For { p.entail } else { p.contradict };
+        return if confidence(model) >= confidence(rules) { model } else { rules };
+    }
     let entail = f64::midpoint(model.entail, rules.entail);
     let contradict = f64::midpoint(model.contradict, rules.contradict);
-    if theirs == Side::Neither || ours == theirs {
+    if theirs == Side::Neither {
         return StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) };
     }
     let (entail, contradict) = (entail.min(UNDECIDED), contradict.min(UNDECIDED));
