@@ -184,24 +184,27 @@ async fn a_decision_model_is_fitted_to_claims_and_used_where_it_is_named() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "{}", "what stood there stands");
 }
 
-/// Claims that were judged wrongly once, and their harmless neighbours (`tests/data/README.md`).
+/// Claims written to be hard (`tests/data/README.md`). Measured: 52 of 57 decisive verdicts are right.
 #[tokio::test]
-async fn the_written_claims_get_no_decisive_verdict_that_is_wrong_but_one() {
+async fn decisive_verdicts_on_hard_claims_are_right_nine_times_in_ten() {
     let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/verdicts.jsonl");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.jsonl");
     let found = eval(&[text(&rows), "--json", "--predictions", text(&out)]).await.json();
     assert_eq!(found["rows"], 186);
-    assert!(found["accuracy"].as_f64().unwrap() > 0.45, "{found:#}");
+    assert!(found["accuracy"].as_f64().unwrap() > 0.6, "{found:#}");
     let lines = std::fs::read_to_string(&out).unwrap();
-    let wrong: Vec<String> = lines
+    let decisive: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|said| said["decisive"] == true && said["predicted"] != said["label"])
-        .map(|said| format!("{} {} for {}", said["id"], said["predicted"], said["label"]))
+        .filter(|prediction| prediction["decisive"] == true)
         .collect();
-    // One of 18, of which the model is surer than of most that it has right.
-    assert_eq!(wrong, ["\"ru/q8\" \"refuted\" for \"not_enough_evidence\""]);
+    let wrong: Vec<String> = decisive
+        .iter()
+        .filter(|prediction| prediction["predicted"] != prediction["label"])
+        .map(|prediction| format!("{} {} for {}", prediction["id"], prediction["predicted"], prediction["label"]))
+        .collect();
+    assert!(decisive.len() >= 40 && 10 * wrong.len() <= decisive.len(), "{} decisive, wrong: {wrong:?}", decisive.len());
 }
 
 #[tokio::test]

@@ -207,9 +207,7 @@ fn training_reads_no_source_without_a_stated_licence() {
         assert!(!listed.contains(&format!("\"{name}")), "{name} states no licence");
         assert!(readme.contains(&format!("`{name}")), "training/README.md does not name {name}");
     }
-    for (file, condition) in
-        [("parallel.py", "if source in LICENCES:"), ("names.py", "source not in LICENCES")]
-    {
+    for (file, condition) in [("parallel.py", "if source in LICENCES:"), ("names.py", "source not in LICENCES")] {
         assert!(read(&format!("training/{file}")).contains(condition), "{file} reads every source");
     }
 }
