@@ -204,7 +204,11 @@ async fn decisive_verdicts_on_hard_claims_are_right_nine_times_in_ten() {
         .filter(|prediction| prediction["predicted"] != prediction["label"])
         .map(|prediction| format!("{} {} for {}", prediction["id"], prediction["predicted"], prediction["label"]))
         .collect();
-    assert!(decisive.len() >= 40 && 10 * wrong.len() <= decisive.len(), "{} decisive, wrong: {wrong:?}", decisive.len());
+    assert!(
+        decisive.len() >= 40 && 10 * wrong.len() <= decisive.len(),
+        "{} decisive, wrong: {wrong:?}",
+        decisive.len()
+    );
 }
 
 #[tokio::test]
