@@ -219,6 +219,8 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed))
     };
     match side {
+        // Every support is older than a larger total of the same count.
+        Some(Verdict::Supported) if newest_is_a_running_total(weighed) => Verdict::Outdated,
         Some(Verdict::Supported) if !weighed.is_in_context => {
             // "Misleading" says that the fact holds elsewhere, so a passage must state the fact.
             if weighed.any(Stance::Supports) { Verdict::Misleading } else { Verdict::NotEnoughEvidence }
