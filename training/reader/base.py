@@ -46,10 +46,12 @@ class Packed:
         self.at += length
         self.pieces = [blob[start:end].decode("utf-8", "replace") for start, end in zip(offsets, offsets[1:], strict=False)]
         self.read("i")
-        self.at += self.read("I")
+        normalisation = self.read("I")
+        self.at += normalisation
         self.tensors = {}
         for _ in range(self.read("i")):
-            name = self.array("S1", self.read("H")).tobytes().decode()
+            length = self.read("H")
+            name = self.array("u1", length).tobytes().decode()
             _, self.tensors[name], _ = self.read("B"), (self.read("I"), self.read("Q")), self.read("Q")
 
     def read(self, kind: str):
