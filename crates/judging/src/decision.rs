@@ -26,8 +26,7 @@ const EACH_SIDE: usize = 3;
 /// How sure a passage is that gives another figure or date of the same event, whatever the judge makes of its words: of the
 /// figures that the rules call differing so many differ (docs/quality.md, the rules alone).
 const FIGURE_DIFFERS: f64 = 0.83;
-/// Upper bound of a passage's probability. The NLI model gives plain statements more than 0.99 and hard ones less, so a lower
-/// bound would hide the difference from the decision model.
+/// Upper bound of a passage's probability. It keeps the log-odds finite.
 const MAX_PROBABILITY: f64 = 0.995;
 
 /// Behind the judge's kind in a stored table's name: a language model was heard beside it.
