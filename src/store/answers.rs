@@ -93,7 +93,8 @@ macro_rules! in_order {
     ($said:literal) => {
         concat!(
             "SELECT said.found, said.until - (now() - asked.moment) AS until, coalesce(said.claimed, true) AS claimed FROM (
-                 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::float8[])
+                 SELECT key, provider, claim, moment, holder, lease, place
+                 FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::float8[])
                      WITH ORDINALITY AS row(key, provider, claim, moment, holder, lease, place) ORDER BY key, place) AS asked
              LEFT JOIN LATERAL ",
             $said,
