@@ -95,7 +95,8 @@ def weights(packed: Packed, keep: list[int]) -> dict[str, torch.Tensor]:
     base = "bert.embeddings"
     state[f"{base}.word_embeddings.weight"] = packed.matrix("emb.word", packed.words, hidden)[keep]
     state[f"{base}.position_embeddings.weight"] = packed.floats("emb.pos").view(packed.positions, hidden)
-    state[f"{base}.token_type_embeddings.weight"] = packed.floats("emb.type").view(packed.types, hidden)
+    # The base never saw a second kind of token: with one row the model has no third input.
+    state[f"{base}.token_type_embeddings.weight"] = packed.floats("emb.type").view(packed.types, hidden)[:1]
     names = {"q": ("attention.self.query", hidden, hidden), "k": ("attention.self.key", hidden, hidden),
              "v": ("attention.self.value", hidden, hidden), "ao": ("attention.output.dense", hidden, hidden),
              "fi": ("intermediate.dense", packed.inner, hidden), "fo": ("output.dense", hidden, packed.inner)}
@@ -129,7 +130,7 @@ def main() -> None:
                     and (not arguments.texts or seen[piece] >= 2 or len(piece.removeprefix("▁")) <= 1)]
     config = BertConfig(
         vocab_size=len(keep), hidden_size=packed.hidden, num_hidden_layers=packed.layers, num_attention_heads=packed.heads,
-        intermediate_size=packed.inner, max_position_embeddings=packed.positions, type_vocab_size=packed.types,
+        intermediate_size=packed.inner, max_position_embeddings=packed.positions, type_vocab_size=1,
         layer_norm_eps=packed.epsilon, pad_token_id=2, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
         id2label=dict(enumerate(LABELS)), label2id={label: at for at, label in enumerate(LABELS)})
     model = BertForSequenceClassification(config)

@@ -1,7 +1,4 @@
-"""The classifier: an encoder that reads passage and claim together, and three logits; and how pairs become its input.
-
-The shipped one is an MPNet whose layers keep some of their attention heads.
-"""
+"""The classifier: an encoder that reads passage and claim together, with three logits. Also how pairs become its input."""
 
 from __future__ import annotations
 
@@ -11,14 +8,7 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import (
-    AutoConfig,
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    MPNetForSequenceClassification,
-    PreTrainedModel,
-)
-from transformers.models.mpnet.modeling_mpnet import MPNetSelfAttention
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
 from .sources import LABELS, NOT_ENTAIL, Pair
 
@@ -29,38 +19,12 @@ LONGEST = 256
 TARGETS = {"entail": [1, 0, 0], "neutral": [0, 1, 0], "contradict": [0, 0, 1], NOT_ENTAIL: [0, 1, 1]}
 
 
-class FewHeads(MPNetSelfAttention):
-    """Self-attention with the heads named in `heads`; the position bias, which all layers share, is picked for them."""
-
-    def __init__(self, config, heads: list[int]) -> None:
-        super().__init__(config)
-        self.all_head_size = len(heads) * self.attention_head_size
-        self.q, self.k, self.v = (nn.Linear(config.hidden_size, self.all_head_size) for _ in range(3))
-        self.o = nn.Linear(self.all_head_size, config.hidden_size)
-        self.heads = heads
-
-    def forward(self, hidden_states, attention_mask=None, position_bias=None, output_attentions=False, **kwargs):
-        """As the whole layer's; `position_bias` is [1, all heads, queries, keys]."""
-        if position_bias is not None:
-            position_bias = position_bias[:, self.heads]
-        return super().forward(hidden_states, attention_mask, position_bias, output_attentions, **kwargs)
-
-
-class FewHeadsClassifier(MPNetForSequenceClassification):
-    """`config.kept_heads` holds the heads of each layer."""
-
-    def __init__(self, config) -> None:
-        super().__init__(config)
-        for layer, heads in zip(self.mpnet.encoder.layer, config.kept_heads, strict=True):
-            layer.attention.attn = FewHeads(config, heads)
-
-
 def classifier(folder: Path, **loading) -> PreTrainedModel:
     # Nearly every pair is seen once: there is nothing to know by heart, and drawing the noise costs a seventh of a step.
     config = AutoConfig.from_pretrained(folder, local_files_only=True, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    kind = FewHeadsClassifier if hasattr(config, "kept_heads") else AutoModelForSequenceClassification
     # PyTorch's fused attention takes twice as long on processors when it goes backward over short rows.
-    return kind.from_pretrained(folder, config=config, local_files_only=True, attn_implementation="eager", **loading)
+    return AutoModelForSequenceClassification.from_pretrained(
+        folder, config=config, local_files_only=True, attn_implementation="eager", **loading)
 
 
 def tokenizer_of(folder: Path):

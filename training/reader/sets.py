@@ -61,7 +61,7 @@ class Int8:
 
 @dataclass
 class Trained:
-    """A folder that reader.train or reader.unpack wrote."""
+    """A folder that reader.train or reader.delta wrote."""
 
     folder: Path
 

@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--written", type=Path, default=HERE / "written")
-    parser.add_argument("--base", type=Path, required=True, help="folder of the classifier to begin with (reader.unpack)")
+    parser.add_argument("--base", type=Path, required=True, help="folder of the classifier to begin with (reader.base or reader.delta)")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--rate", type=float, default=1e-4, help="highest learning rate of the layers (default %(default)s)")
