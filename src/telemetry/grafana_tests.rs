@@ -1,5 +1,5 @@
-//! The dashboards and the alerts speak of metrics, labels and values that exist, and of every metric there is. That Prometheus
-//! itself reads them is a test of the running daemon.
+//! Dashboards and alerts use only existing metrics, labels and values, and they use every metric. A test of the running
+//! daemon checks that Prometheus reads them.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -15,23 +15,23 @@ const DASHBOARDS: [&str; 4] = [
     include_str!("../../grafana/quality.json"),
     include_str!("../../grafana/runtime.json"),
 ];
-const RUNBOOK: &str = include_str!("../../docs/operating.md");
+const RUNBOOK: &str = include_str!("../../docs/runbook.md");
 const ALERTS: &str = include_str!("../../grafana/alerts.yml");
 
 /// Labels that Prometheus adds, and the bound of a bucket.
 const FOREIGN_LABELS: [&str; 3] = ["job", "instance", "le"];
 
-/// What Prometheus calls a metric's own label: where it adds one of that name itself, ours gives way.
+/// Prometheus renames a metric's label if it adds one with the same name.
 fn scraped(label: &str) -> String {
     if FOREIGN_LABELS.contains(&label) { format!("exported_{label}") } else { label.to_owned() }
 }
 
-/// A metric's name with the matchers right behind it.
+/// A metric's name with its matchers.
 static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(corroborate_[a-z0-9_]+)(?:\{([^}]*)\})?").unwrap());
 static MATCHER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"([a-z_]+)\s*(=~|!~|!=|=)\s*"([^"]*)""#).unwrap());
 static GROUPING: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:by|ignoring|without|on)\s*\(([^)]*)\)").unwrap());
 
-/// The metric behind a name as it is used; histograms are used by their three series.
+/// Returns the metric of a used name; a histogram has three series.
 fn metric_of(used: &str) -> Option<&'static Metric> {
     ALL.iter().find(|metric| match metric.kind {
         MetricKind::Histogram(_) => {
@@ -60,7 +60,7 @@ fn all_strings() -> Vec<String> {
     found
 }
 
-/// Every text that names a metric: the dashboards' strings, and the alert file as it is, one rule each.
+/// Every text that names a metric: the dashboards' strings, and the alert file by rule.
 fn expressions() -> Vec<String> {
     let mut found = all_strings();
     found.extend(ALERTS.split("- alert:").map(str::to_owned));
@@ -90,10 +90,10 @@ fn every_metric_label_and_value_used_exists() {
             }
         }
         for grouping in GROUPING.captures_iter(&text) {
-            // `on ()` names none: one whole beside another.
+            // `on ()` names no label.
             for label in grouping.get(1).unwrap().as_str().split(',').map(str::trim).filter(|label| !label.is_empty()) {
                 assert!(labels.contains(label), "nothing has the label {label} in {text}");
-                // Of such a metric its own label is meant.
+                // A hidden label of the metric is meant.
                 let is_hidden = FOREIGN_LABELS.contains(&label) && labels.contains(&format!("exported_{label}"));
                 assert!(!is_hidden, "{label} is Prometheus's own; ours is exported_{label} in {text}");
             }
@@ -138,7 +138,10 @@ fn every_alert_leads_to_its_section_of_the_runbook() {
     let alerts: Vec<&str> = ALERTS.split("- alert: ").skip(1).collect();
     for alert in &alerts {
         let name = alert.lines().next().unwrap();
-        assert!(alert.contains(&format!("runbook: docs/operating.md#{}\n", name.to_lowercase())), "{name} has no link");
+        assert!(
+            alert.contains(&format!("runbook_url: docs/runbook.md#{}\n", name.to_lowercase())),
+            "{name} has no link"
+        );
         assert!(RUNBOOK.lines().any(|line| line == format!("### {name}")), "the runbook has no section {name}");
     }
     assert_eq!(RUNBOOK.matches("### Corroborate").count(), alerts.len(), "a section speaks of no alert");
@@ -146,7 +149,7 @@ fn every_alert_leads_to_its_section_of_the_runbook() {
 
 #[test]
 fn an_alert_and_its_section_of_the_runbook_give_the_same_statements() {
-    // Lines are broken elsewhere in each.
+    // The files break lines in different places.
     let [alerts, runbook] = [ALERTS, RUNBOOK].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
     let is_statement = |text: &&str| text.starts_with("SELECT ") || text.starts_with("UPDATE ");
     let statements: Vec<&str> = alerts.split('`').filter(is_statement).collect();
@@ -167,7 +170,7 @@ fn the_runbook_names_every_piece_of_background_work() {
 #[test]
 fn a_target_that_is_gone_raises_an_alert() {
     let rule = |name: &str| ALERTS.split("- alert: ").find(|rule| rule.lines().next() == Some(name)).unwrap();
-    // Down is scraped in vain; gone is not in the targets any more, so that nothing is scraped at all.
+    // Down: the scrape fails. Gone: the target is missing, so nothing is scraped.
     assert!(rule("CorroborateDown").contains(r#"up{job="corroborate"} == 0"#));
     assert!(rule("CorroborateGone").contains(r#"absent(up{job="corroborate"})"#));
 }
@@ -196,7 +199,7 @@ fn an_unknown_name_would_be_found() {
     assert!(metric_of("corroborate_item_duration_seconds_bucket").is_some());
 }
 
-/// The names operators rely on, with their labels.
+/// The names that operators rely on, with their labels.
 const CONTRACT: &str = "item_duration_seconds{queue,outcome} items_in_flight item_retries_total{reason} \
     items_dead_total{reason} items_degraded_total{reason} queue_lag_seconds provider_requests_total{provider,outcome} \
     provider_request_duration_seconds{provider} provider_rate_limit_wait_seconds{provider} \

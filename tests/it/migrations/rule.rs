@@ -1,4 +1,4 @@
-//! The rule of `docs/operating.md`, Upgrades, read off the migrations themselves: a program of the version before goes on upon
+//! The rule of `docs/operate.md`, Upgrade, read off the migrations themselves: a program of the version before goes on upon
 //! the schema of this one. What it uses is not taken away, renamed or narrowed, unless the same migration raises
 //! `oldest_program`, which keeps older programs out.
 //!
