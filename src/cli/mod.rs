@@ -1,8 +1,10 @@
-//! The command line: one file per command. The only room that prints.
+//! The command line: one file per command. Only this module prints.
 //!
-//! People get text, with colour on a terminal; `--json` gives machines JSON. Errors are one line: what was wrong and what
-//! to do. Exit codes: 0 done, 1 failed, 2 usage, 78 configuration, 69 a required service is unavailable. To add a command,
-//! give it a variant in `arguments.rs`, a file here and an example in its help.
+//! * People get text, with colour on a terminal; `--json` prints JSON.
+//! * An error is one line: the problem and what to do.
+//! * Exit codes: 0 done, 1 failed, 2 usage, 69 a required service is unavailable, 78 configuration.
+//!
+//! A new command needs a variant in `arguments.rs`, a file here and an example in its help.
 
 mod arguments;
 mod card;
@@ -27,6 +29,8 @@ mod moment;
 mod output;
 mod providers;
 mod reach;
+#[cfg(test)]
+mod reference;
 mod render;
 mod rescore;
 mod schema;
@@ -50,11 +54,10 @@ use crate::app::ServeOptions;
 use crate::config::{self as settings, Config, LoadOptions, Loaded};
 use crate::telemetry::Audience;
 
-/// Runs the command on a runtime of its own and says how it ended. Not `async`: the bodies of futures are compiled where
-/// they are first polled, so that an `async` entry had the whole program compiled twice, here and in the binary.
+/// Runs the command on its own runtime. Not `async`: an `async` entry would compile the program twice, here and in the
+/// binary.
 pub fn run(cli: Cli) -> ExitCode {
-    // Files are read and providers' names resolved on the blocking threads; each of the default 512 would keep memory of
-    // its own.
+    // They read files and resolve host names. The default of 512 would use more memory.
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = match builder.enable_all().max_blocking_threads(16).build() {
         Ok(runtime) => runtime,
@@ -72,11 +75,11 @@ async fn finish(cli: Cli) -> ExitCode {
         cli.quiet,
         settings::process_env().any(|(name, value)| name == "NO_COLOR" && !value.is_empty()),
     );
-    // On the heap: the commands' futures together are larger than a stack frame should be.
+    // The future is too large for a stack frame.
     match Box::pin(dispatch(cli, &mut output)).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // A reader that went away wanted no more: no error, as with any other filter.
+            // No error, as in other filters.
             if failure.is_broken_pipe() {
                 return ExitCode::SUCCESS;
             }
@@ -86,7 +89,6 @@ async fn finish(cli: Cli) -> ExitCode {
     }
 }
 
-/// One line on standard error, and the code.
 fn fatal(message: &str, code: u8) -> ExitCode {
     Output::new(false, false, true).failure(message, code);
     ExitCode::from(code)
@@ -94,7 +96,7 @@ fn fatal(message: &str, code: u8) -> ExitCode {
 
 async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     let output = *beside;
-    // These need no configuration, and must work if it is wrong.
+    // These must work with an invalid configuration.
     match &cli.command {
         Command::Schema { what } => return schema::run(*what, output),
         Command::Completions { shell } => return completions(*shell),
@@ -103,7 +105,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         _ => {}
     }
     let loaded = load(&cli);
-    // Where the configuration cannot be read, the environment still says what kind of log is wanted.
+    // The environment, if the configuration is invalid.
     let log = loaded
         .as_ref()
         .map_or_else(|_unreadable| settings::log_format_of(settings::process_env()), |loaded| loaded.config.log.format);
@@ -181,7 +183,6 @@ fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     output::write_stdout(&script)
 }
 
-/// The concurrency of commands that work on many items.
 fn concurrency(config: &Config) -> usize {
     config.worker.concurrency.max(1)
 }

@@ -1,8 +1,8 @@
-//! What every provider without HTTP promises: one that looks in a store, a folder or a database. Each brings its material
-//! in four states; an endpoint of the operator's is asked over HTTP and keeps the other contract.
+//! Tests that every provider without HTTP passes: one that reads a store, a folder or a database. Each provides its
+//! data in four states. An operator's endpoint uses HTTP and so the other contract.
 //!
-//! To add a case: a function and a line in [`OWN_CASES`]. To add a provider: `own_subject` in its `tests.rs`, and its name in
-//! `suites!`, which makes its test and puts it into `docs/providers.md`.
+//! To add a case, write a function and a line in [`OWN_CASES`]. To add a provider, write `own_subject` in its
+//! `tests.rs` and add its name to `suites!`, which creates its test and its entry in `docs/providers.md`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,27 +20,22 @@ use crate::domain::SystemClock;
 use crate::domain::verdict::Origin;
 use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, GateState, HttpClient, NoObserver};
 
-/// One provider over its material in four states. Each provider has a gate of its own, made by [`gate`].
+/// One provider with its data in four states. Each has its own gate from [`gate`].
 pub(super) struct OwnSubject {
-    /// What it is to those who ask: a source of its own, or a search over what we hold.
     pub(super) kind: ProviderKind,
-    /// What is asked of all of them.
     pub(super) query: Query,
-    /// Its material answers the query.
     pub(super) full: Box<dyn Provider>,
-    /// Its material can be looked at and has nothing on the query.
+    /// The data is readable and has no match.
     pub(super) empty: Box<dyn Provider>,
-    /// Its material cannot be looked at: a folder that is gone, a server that refuses, a table that is not there.
+    /// The data is not readable: a missing folder or table, a server that refuses.
     pub(super) broken: Box<dyn Provider>,
-    /// Its material takes five seconds at least to be looked at.
+    /// Reading the data takes at least five seconds.
     pub(super) slow: Box<dyn Provider>,
-    /// The origin of the texts it brings along; `None` where its hits lead to pages and bring none.
+    /// The origin of the texts in hits; `None` if hits lead to pages without texts.
     pub(super) content: Option<Origin>,
-    /// Takes the material away when all is tried.
     pub(super) clear: BoxFuture<'static, ()>,
 }
 
-/// One promise.
 pub(super) struct OwnCase {
     pub(super) name: &'static str,
     run: for<'a> fn(&'a OwnSubject) -> LocalBoxFuture<'a, ()>,
@@ -52,7 +47,6 @@ macro_rules! cases {
     };
 }
 
-/// In the order they are tried and shown.
 pub(super) static OWN_CASES: [OwnCase; 5] = cases![
     it_has_one_profile_and_costs_nothing,
     what_it_holds_is_found_well_formed_and_the_best_first,
@@ -61,7 +55,7 @@ pub(super) static OWN_CASES: [OwnCase; 5] = cases![
     a_look_that_takes_too_long_ends_with_the_caller,
 ];
 
-/// The providers that keep this contract, and for each the test that tries it. One without its server is skipped, aloud.
+/// The providers of this contract with their tests. One without its server is skipped with a message.
 macro_rules! suites {
     ($($provider:ident),* $(,)?) => {
         pub(super) static OWN_SUITES: &[&str] = &[$(stringify!($provider)),*];
@@ -79,7 +73,7 @@ macro_rules! suites {
 
 suites![knowledge, corpus, database, gatherer, feeds];
 
-/// The provider's own gate, hastened for tests: three failures open it, and nothing is asked twice.
+/// The provider's gate with test settings: three failures open it, and nothing is retried.
 #[expect(clippy::needless_pass_by_value, reason = "a provider's settings as its own function gives them")]
 pub(super) fn gate(settings: GateSettings) -> Gate {
     let settings =

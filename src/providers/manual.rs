@@ -1,5 +1,5 @@
-//! `docs/providers.md`, made from the profiles, the built-in configuration and the contract suite, so that it cannot say
-//! something else than the code does. Tests only: the program itself has no use for it.
+//! Generates `docs/providers.md` from the profiles, the built-in configuration and the contract tests, so that it
+//! matches the code. Only for tests.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::{Languages, NAMES, PROFILES, Profile, Storage};
 use crate::config::{Config, ProviderConfig};
 use crate::domain::item::SourceKind;
 
-/// Set to `1`, the test writes the file instead of comparing it.
+/// If this is `1`, the test writes the file instead of comparing it.
 const REGENERATE: &str = "UPDATE_DOCS";
 
 const HEAD: &str = "\
@@ -20,28 +20,29 @@ const HEAD: &str = "\
 <!-- Generated from the code by the test `docs_providers_is_what_the_code_says`. Do not edit: run
      `UPDATE_DOCS=1 cargo nextest run --lib docs_providers` and commit the result. -->
 
-What corroborate can ask, what it costs, how often it may be asked, and what each provider was tried against. Limits and
-prices are those of the built-in configuration; every figure has a key in [`config/default.toml`](../config/default.toml).
-Published terms change: look at yours before you rely on them.
+The providers with their costs, limits and tests. Limits and prices are the defaults of
+[`config/default.toml`](../config/default.toml). Published terms change; check yours.
 
-`corroborate doctor` shows which of them your configuration can use, `GET /api/providers` how each of them is right now.
+`corroborate doctor` shows which providers your configuration can use. `GET /api/providers` shows their current state.
 
 ";
 
 const AFTER_TABLE: &str = "
-An item's `source_types` selects providers by the source named above; without it, all that are configured are used. A dash: it
-is our own store or disk, or has settings of its own under `providers.<name>`.
+An item's `source_types` selects providers by the column *Source*; without it, all configured ones are used. A dash means the own
+store or disk, or separate settings under `providers.<name>`.
 
-**Calls a minute** are spaced evenly, not let through in bursts. A provider that throttles us, or whose quota is used up, is
-left alone for as long as it says, else for the cool-down; a refused key stops it, but for one probe a day, until it gets
-another key or `corroborate providers reset`; failures in a row (`providers.breaker_failures`) let it rest. All that counts for
-the whole fleet of processes on one database. What could not be asked is named in the result's `degraded` and never counts as
-\"nothing found\".
+**Limits** hold for all processes on one database. Calls are spaced evenly. The circuit breaker opens
+
+* if a provider rate-limits us or its quota is used up: for the time that it states, otherwise for the cool-down;
+* if a key is refused: until another key is set or `corroborate providers reset` runs, with one probe a day;
+* after `providers.breaker_failures` failures in a row: for the cool-down.
+
+A provider that could not be queried is in the result's `degraded`. It never counts as \"nothing found\".
 
 **Storage**: *kept* means that titles and snippets may be stored with the evidence. *Transient* means that the provider's terms
-forbid it: its words are dropped once the item is done, and only the address and what we read there ourselves is kept.
+forbid it: its texts are deleted after the item, and only the URL and the page that we read ourselves are kept.
 
-Google Custom Search is left out on purpose: it is closed to new customers and ends for all on 2027-01-01.
+Google Custom Search is not supported, because it is closed to new customers and ends on 2027-01-01.
 ";
 
 fn languages(profile: &Profile) -> String {
@@ -55,7 +56,6 @@ fn languages(profile: &Profile) -> String {
     }
 }
 
-/// The settings of a provider; some have none of this form.
 fn settings<'a>(config: &'a Config, name: &str) -> Option<&'a ProviderConfig> {
     let name = name.strip_suffix("_factcheck").unwrap_or(name);
     config.providers.named().into_iter().find(|(known, _)| *known == name).map(|(_, settings)| settings)
@@ -103,12 +103,12 @@ fn overview(config: &Config) -> String {
 }
 
 fn details() -> String {
-    let mut text = String::from("\n## What each needs\n");
+    let mut text = String::from("\n## Setup and terms\n");
     for profile in PROFILES {
-        let domains = if profile.restricts_domains { "by itself" } else { "no" };
+        let domains = if profile.restricts_domains { "yes" } else { "no" };
         write!(
             text,
-            "\n### {}\n\n* To use it: {}.\n* Published terms: {}.\n* Languages: {}.\n* Keeps to given domains: {domains}.\n",
+            "\n### {}\n\n* Setup: {}.\n* Published terms: {}.\n* Languages: {}.\n* Can be limited to domains: {domains}.\n",
             profile.title,
             profile.configure,
             profile.terms,
@@ -121,12 +121,11 @@ fn details() -> String {
 
 fn order(config: &Config) -> String {
     let mut text = String::from(
-        "\n## The order in which they are asked\n\nWhatever order the configuration names them in: what is already known \
-         first, free before paid wherever two could serve. The next one is asked only while independent evidence is \
-         missing.\n\n",
+        "\n## Query order\n\nStored evidence is first, and free providers are before paid ones, independent of the order in the \
+         configuration. The next provider is queried only while independent evidence is missing.\n\n",
     );
     let mut profiles: Vec<&Profile> = NAMES.iter().filter_map(|name| super::profile(name)).collect();
-    // As the stages of the search do it: within a stage who is paid comes after who is free.
+    // As in the stages of the search: within a stage, paid providers come last.
     let costs = |profile: &Profile| settings(config, profile.name).is_some_and(|settings| settings.cost_usd > 0.0);
     profiles.sort_by_key(|profile| (profile.source == SourceKind::Web, costs(profile)));
     for (at, profile) in profiles.into_iter().enumerate() {
@@ -135,18 +134,18 @@ fn order(config: &Config) -> String {
     text
 }
 
-/// For a narrow column. Several are called "Own …": they go by their names.
+/// A short title for a narrow column. Several titles begin with "Own"; these use the name.
 fn short(name: &str) -> String {
     let title = super::profile(name).map_or(name, |profile| profile.title).split(['(', ' ']).next().unwrap_or(name);
     if title == "Own" { format!("`{name}`") } else { title.to_owned() }
 }
 
-/// Case by provider, from the suite itself, with a note per reason why one does not apply.
+/// A table of cases by provider, with a note for each reason why a case does not apply.
 fn matrix() -> String {
     let tested: Vec<(&str, Tested)> = SUITES.iter().map(|(name, tested)| (*name, tested())).collect();
     let mut text = format!(
-        "\n## What they were tried against\n\nThe {} cases of the contract suite (`src/providers/contract`) run for every \
-         provider that is asked over HTTP, against a server that misbehaves. ✓: it keeps the promise.\n",
+        "\n## Tests\n\nThe {} cases of the contract suite (`src/providers/contract`) run for every HTTP provider, against a server that \
+         misbehaves. ✓: passed.\n",
         CASES.len()
     );
     let mut reasons: Vec<&str> = Vec::new();
@@ -173,20 +172,19 @@ fn matrix() -> String {
             .collect();
         writeln!(text, "| {} | {} |", case.name.replace('_', " "), cells.join(" | ")).unwrap();
     }
-    text.push_str("\nWhere a case does not apply:\n\n");
+    text.push_str("\nCases that do not apply:\n\n");
     for (at, reason) in reasons.iter().enumerate() {
         writeln!(text, "{}. {reason}.", at + 1).unwrap();
     }
     text
 }
 
-/// The same for providers that look in a store, a folder or a database; every case is for all of them.
+/// The table for providers of a store, a folder or a database; every case applies to all.
 fn own_matrix() -> String {
     let heads: Vec<String> = OWN_SUITES.iter().map(|name| short(name)).collect();
     let mut text = format!(
-        "\n### Without HTTP\n\nThe {} cases of `src/providers/contract_own.rs` run for every provider that looks in a store, a \
-         folder or a database: a real one that has the answer, one that has none, one that cannot be looked at, and one \
-         that is slow.\n\n| our own material | {} |\n|---|{}\n",
+        "\n### Without HTTP\n\nThe {} cases of `src/providers/contract_own.rs` run for every provider of a store, a folder or a \
+         database: with a result, without one, unavailable, and slow.\n\n| own sources | {} |\n|---|{}\n",
         OWN_CASES.len(),
         heads.join(" | "),
         ":-:|".repeat(heads.len())

@@ -1,24 +1,23 @@
-//! What a check-up asks a provider: whether it can be asked at all, at no cost unless that is wished.
+//! Check-up queries: whether a provider can be queried, at no cost unless paid calls are allowed.
 
 use url::Url;
 
 use super::Query;
 use crate::outbound::{ApiRequest, AskError, Asker, Gate};
 
-/// What a check-up found out of a provider that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probed {
-    /// It answered a question; of these parts nothing came.
+    /// The provider answered; these parts failed.
     Answered { failed: Vec<String> },
-    /// It knows the key, and the account has calls left. No search was asked.
+    /// The provider accepts the key, and the account has calls left. No search was made.
     KeyAccepted,
-    /// Something answers at its address. Whether it takes the key was not asked: that would cost money.
+    /// A server answers at its address. The key was not checked, because that costs money.
     Reachable,
-    /// Nothing was asked, since every question costs money.
+    /// No request was made, because every request costs money.
     NotAsked,
 }
 
-/// A question that any provider can be asked. What comes of it is thrown away.
+/// A query for any provider; its results are discarded.
 pub(super) fn question() -> Query {
     Query {
         text: "United Nations climate conference".to_owned(),
@@ -31,12 +30,12 @@ pub(super) fn question() -> Query {
     }
 }
 
-/// Whether anything answers there, whatever it says. The key is not sent.
+/// Checks that a server answers, with any status. The key is not sent.
 pub(super) async fn reachable(gate: &Gate, base: &Url, asker: Asker<'_>) -> Result<Probed, AskError> {
     gate.inquire(ApiRequest::get(base.clone()), asker, |_whatever| Ok(Probed::Reachable)).await
 }
 
-/// The outcome of several parts that were asked: an error where none of them answered.
+/// Combines the outcomes of several parts: an error if none answered.
 pub(super) fn of_parts(parts: Vec<(String, Result<(), AskError>)>) -> Result<Probed, AskError> {
     let asked = parts.len();
     let mut failed = Vec::new();

@@ -1,8 +1,7 @@
-//! What the operator writes about his sources: sentences with places for values, and words that say when to ask. Pure.
+//! The operator's templates: sentences with placeholders, and keywords that select the claims. Pure.
 
 use crate::language::{identifiers, tokens};
 
-/// A sentence with places like `{value}`.
 #[derive(Debug, Clone)]
 pub(super) struct Statement(Vec<Part>);
 
@@ -13,7 +12,7 @@ enum Part {
 }
 
 impl Statement {
-    /// Reads it; braces that do not match are an error, in words for the operator.
+    /// Parses a template. The error for unmatched braces is written for the operator.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -32,7 +31,6 @@ impl Statement {
         Ok(Self(parts))
     }
 
-    /// The names of its places.
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             Part::Place(name) => Some(name.as_str()),
@@ -40,7 +38,7 @@ impl Statement {
         })
     }
 
-    /// The sentence with every place filled; `None` when there is nothing for one of them.
+    /// Returns the sentence with all placeholders filled; `None` if a value is missing.
     pub(super) fn fill(&self, value: impl Fn(&str) -> Option<String>) -> Option<String> {
         let parts = self.0.iter().map(|part| match part {
             Part::Text(text) => Some(text.clone()),
@@ -49,7 +47,6 @@ impl Statement {
         parts.collect()
     }
 
-    /// What stands before the first place.
     pub(super) fn begins_with_text(&self) -> Option<&str> {
         match self.0.first() {
             Some(Part::Text(text)) => Some(text),
@@ -58,7 +55,7 @@ impl Statement {
     }
 }
 
-/// A source is asked only for claims that hold one of these; none: for every claim.
+/// A source is queried only for claims with one of these; an empty list selects every claim.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keywords(Vec<Vec<String>>);
 
@@ -67,13 +64,14 @@ impl Keywords {
         Self(words.iter().map(|words| identifiers::stems(words)).filter(|stems| !stems.is_empty()).collect())
     }
 
-    /// Whether a text holds one, in any of its forms; of one with several words, all of them.
+    /// Whether the text contains a keyword in any form; a keyword of several words needs all of them.
     pub(super) fn are_in(&self, text: &str) -> bool {
         if self.0.is_empty() {
             return true;
         }
         let mut stems = identifiers::stems(text);
-        // A word without a Ukrainian letter may be Ukrainian all the same: "порти" are ports there, and a verb in Russian.
+        // A word without a specifically Ukrainian character may be Ukrainian: "порти" means ports there, and is a verb
+        // in Russian.
         stems.extend(tokens::content_stems(text, Some("uk")));
         self.0.iter().any(|words| words.iter().all(|word| stems.contains(word)))
     }

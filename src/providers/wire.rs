@@ -1,4 +1,4 @@
-//! What the wires of all providers have in common: careful JSON, plain text, dates, addresses. Pure.
+//! Shared parsing for all providers: tolerant JSON, plain text, dates and URLs. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use super::Hit;
 use crate::domain::limits::storable_date;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 
-/// The provider's documented path appended to the configured origin and prefix.
+/// Appends the provider's path to the configured origin and prefix.
 pub(super) fn endpoint(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     let prefix = base.path().trim_end_matches('/');
@@ -25,27 +25,26 @@ pub(super) fn endpoint(base: &Url, path: &str) -> Url {
     url
 }
 
-/// A body as the JSON object it must be. Prose, pages and emptiness are "could not ask"; JSON that ends early or is broken is
-/// malformed, with the place.
+/// Parses a body as a JSON object. Prose, HTML or an empty body is "could not ask"; invalid JSON is malformed, with the
+/// position.
 pub(super) fn json<T: DeserializeOwned>(response: &ApiResponse) -> Result<T, AskError> {
     json_text(&String::from_utf8_lossy(&response.body))
 }
 
 pub(super) fn json_text<T: DeserializeOwned>(text: &str) -> Result<T, AskError> {
     let text = bare(text);
-    // A derived reader would take a list for its fields in order, and an empty one for "nothing found".
+    // A derived `Deserialize` would read a list as its fields in order, and an empty list as "nothing found".
     if text.starts_with('[') && serde_json::from_str::<IgnoredAny>(text).is_ok() {
         return Err(AskError::Malformed { detail: "a list where an object belongs".to_owned() });
     }
     any_json(text)
 }
 
-/// The same where a list is as good as an object.
 pub(super) fn json_of_any_shape(response: &ApiResponse) -> Result<Value, AskError> {
     any_json(bare(&String::from_utf8_lossy(&response.body)))
 }
 
-/// Whether the body is a web page, whatever its headers call it.
+/// Whether the body is HTML, regardless of its headers.
 pub(super) fn is_page(response: &ApiResponse) -> bool {
     bare(&String::from_utf8_lossy(&response.body)).starts_with('<')
 }
@@ -66,7 +65,6 @@ fn any_json<T: DeserializeOwned>(text: &str) -> Result<T, AskError> {
     }
 }
 
-/// The title of an error page says what a login, consent or error page is about.
 fn page_title(page: &str) -> String {
     static TITLE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?is)<title[^>]{0,200}>(.{1,200}?)</title>").ok());
@@ -74,7 +72,7 @@ fn page_title(page: &str) -> String {
     found.map_or_else(|| "untitled".to_owned(), |title| excerpt(title.as_str()))
 }
 
-/// A field that should be text: numbers are taken as written, anything else and blanks as absent.
+/// Reads a text field: a number as written, any other type or blanks as absent.
 pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) if !text.trim().is_empty() => Some(text),
@@ -83,22 +81,22 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     })
 }
 
-/// A field as it is, `null` included: only one that is not there is `None`.
+/// Reads a field as it is; `null` is `Some`, only a missing field is `None`.
 pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// A field that should be a list: `null` is empty, elements of another shape are left out.
+/// Reads a list field: `null` is empty, elements of another shape are skipped.
 pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Vec<T>, D::Error> {
     let elements = Option::<Vec<Value>>::deserialize(deserializer)?.unwrap_or_default();
     Ok(elements.into_iter().filter_map(|element| serde_json::from_value(element).ok()).collect())
 }
 
-/// Text as a person reads it: inline markup taken out, entities decoded once (never twice: `&amp;lt;` is the text
-/// `&lt;`), white space collapsed.
+/// Returns readable text: without inline markup, entities decoded once (`&amp;lt;` becomes `&lt;`), white space
+/// collapsed.
 pub(super) fn plain(text: &str) -> String {
     static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        // Only what is surely markup: "a < b and c > d" stays.
+        // Only certain markup: "a < b and c > d" stays.
         Regex::new(r"(?i)</?(?:a|b|br|div|em|font|i|li|mark|ol|p|span|strong|sub|sup|u|ul)(?:\s[^<>]{0,300})?/?>").ok()
     });
     let unmarked = match MARKUP.as_ref() {
@@ -108,7 +106,6 @@ pub(super) fn plain(text: &str) -> String {
     one_line(&html_escape::decode_html_entities(&unmarked))
 }
 
-/// White space and control characters collapsed to single blanks.
 pub(super) fn one_line(text: &str) -> String {
     let words = text.split(|character: char| character.is_whitespace() || character.is_control());
     let mut line = String::with_capacity(text.len());
@@ -121,7 +118,7 @@ pub(super) fn one_line(text: &str) -> String {
     line
 }
 
-/// At most so many characters and words, cut between words where possible.
+/// Cuts between words if possible.
 pub(super) fn clip(text: &str, characters: usize, words: usize) -> String {
     let mut clipped = String::new();
     let mut taken = 0;
@@ -143,7 +140,7 @@ pub(super) fn clip(text: &str, characters: usize, words: usize) -> String {
     clipped
 }
 
-/// A date as providers write it. Without a zone it is taken as UTC: a few hours matter less than no date.
+/// Parses a provider's date. Without a zone it is UTC: a few hours matter less than no date.
 pub(super) fn date(text: &str) -> Option<DateTime<Utc>> {
     let text = text.trim();
     let found = DateTime::parse_from_rfc3339(text)
@@ -157,13 +154,12 @@ pub(super) fn date(text: &str) -> Option<DateTime<Utc>> {
     storable_date(found).filter(|found| *found > DateTime::UNIX_EPOCH)
 }
 
-/// The URL when it is one of a page that can be fetched.
 pub(super) fn page_url(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.host_str().is_some_and(|host| !host.is_empty())).then_some(url)
 }
 
-/// The form in which two URLs of the same page are equal: no fragment, no `www.`, no closing slash, no scheme.
+/// Returns a key that is equal for URLs of the same page: no scheme, `www.`, fragment or final slash.
 pub(super) fn same_page_key(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
@@ -171,13 +167,12 @@ pub(super) fn same_page_key(url: &Url) -> String {
     url.query().map_or_else(|| format!("{host}{path}"), |query| format!("{host}{path}?{query}"))
 }
 
-/// The hits without those whose page is there already: engines list a page under several addresses of the same.
 pub(super) fn distinct(hits: impl Iterator<Item = Hit>) -> impl Iterator<Item = Hit> {
     let mut seen = HashSet::new();
     hits.filter(move |hit| Url::parse(&hit.url).is_ok_and(|url| seen.insert(same_page_key(&url))))
 }
 
-/// Whether the URL's host is one of these domains or below one. No domains: everywhere.
+/// Whether the host is one of these domains or a subdomain; no domains: always true.
 pub(super) fn is_within(url: &Url, domains: &[String]) -> bool {
     let host = url.host_str().unwrap_or_default();
     domains.is_empty()
@@ -187,7 +182,7 @@ pub(super) fn is_within(url: &Url, domains: &[String]) -> bool {
         })
 }
 
-/// Restricts a web query to domains by the `site:` operator most engines share. Few only: engines cap operators.
+/// Returns a `site:` restriction for web queries, of few domains because search engines limit operators.
 pub(super) fn site_clause(domains: &[String]) -> Option<String> {
     const MOST: usize = 5;
     let valid = domains.iter().filter(|domain| is_domain(domain)).take(MOST);
@@ -195,7 +190,7 @@ pub(super) fn site_clause(domains: &[String]) -> Option<String> {
     (!clauses.is_empty()).then(|| clauses.join(" OR "))
 }
 
-/// Whether this is a bare domain: nothing in it can act as an operator.
+/// Whether the text is a bare domain, which cannot act as an operator.
 pub(super) fn is_domain(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 253

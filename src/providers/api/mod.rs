@@ -1,6 +1,6 @@
-//! JSON endpoints of the operator's choice: one value of the answer becomes a sentence, held against what is expected.
+//! The operator's JSON endpoints: one value of the response becomes a sentence and is compared with an expectation.
 //!
-//! Each endpoint has a gate of its own: one that is down, or that refuses its key, does not silence the others.
+//! Each endpoint has its own gate, so that a failure does not stop the others.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -23,7 +23,6 @@ use crate::outbound::{ApiRequest, ApiResponse, AskError, Asker, Gate, GateSettin
 
 const NAME: &str = "api";
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Own endpoints",
@@ -33,12 +32,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: false,
     local: false,
-    returns: "a sentence with a value of a JSON answer, and whether it is as expected",
-    terms: "as the endpoint's owner has it",
-    configure: "write [[providers.api.endpoints]], or set CORROBORATE_PROVIDERS_API_ENDPOINTS",
+    returns: "a sentence with a value of a JSON response, and whether it equals the expected one",
+    terms: "those of the endpoint's owner",
+    configure: "configure [[providers.api.endpoints]], or set CORROBORATE_PROVIDERS_API_ENDPOINTS",
 };
 
-/// The gate an endpoint wants; its rate and the operator's limits go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -54,7 +52,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// An endpoint that cannot be asked as it is configured.
 #[derive(Debug, thiserror::Error)]
 #[error("endpoint {endpoint}: {key} {detail}")]
 pub struct BadEndpoint {
@@ -76,13 +73,11 @@ struct Endpoint {
     gate: Gate,
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Api {
     endpoints: Vec<Endpoint>,
 }
 
-/// Builds it of endpoints and their gates, or says what is wrong with the first that cannot work.
 pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
     let endpoints = endpoints.into_iter().map(|(config, gate)| endpoint(config, gate)).collect::<Result<_, _>>()?;
     Ok(Api { endpoints })
@@ -122,7 +117,7 @@ fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
 }
 
 impl Endpoint {
-    /// What it would be asked for that claim; `None` when it is not about it.
+    /// Returns the URL for a claim; `None` if the endpoint does not match the claim.
     fn address(&self, query: &Query) -> Option<Url> {
         let about = |text: &str| self.keywords.are_in(text);
         (about(&query.text) || about(&query.terms.join(" "))).then(|| self.address.of(query)).flatten()
@@ -137,14 +132,14 @@ impl Endpoint {
     }
 
     fn read(&self, response: &ApiResponse, url: &Url, query: &Query) -> Result<Option<Hit>, AskError> {
-        // Of an address made from a claim, "not found" in JSON is about the claim.
+        // If the URL contains the claim, a JSON "not found" is about the claim.
         if response.status == 404
             && self.address.has_places()
             && super::wire::json_of_any_shape(response).is_ok_and(|body| body.is_object() || body.is_array())
         {
             return Ok(None);
         }
-        // A page that forbids is a wall before the endpoint, and says nothing of the key.
+        // HTML at 403 comes from a barrier in front of the endpoint, not from a check of the key.
         if response.status == 403 && super::wire::is_page(response) {
             return Err(AskError::CouldNotAsk { detail: "status 403 with a web page: a wall before it".to_owned() });
         }
@@ -177,16 +172,16 @@ impl Endpoint {
         }))
     }
 
-    /// What the evidence is kept under: an address of the web may be somebody's page as well, with another text.
+    /// Returns the evidence URL. Not the web URL, because that may also be a page with another text.
     fn named(&self, url: &Url) -> String {
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
         format!("api://{}{}{query}", self.name, url.path())
     }
 
-    /// What the answer says, in sentences; `None` when it says nothing.
+    /// Returns the sentences of the response; `None` if there are none.
     fn text(&self, answer: &Value, query: &Query) -> Option<String> {
         let Some(value) = self.place.in_answer(answer) else {
-            // Where the place itself is missing, the answer is of another shape and says nothing about the claim.
+            // If the parent is missing too, the response has another shape and does not answer the query.
             let asked = self.expected.as_ref().is_some_and(Expected::asks_for_existence);
             let told = asked && self.place.parent_in(answer);
             let of = query.terms.first().map(|entity| format!(" for {entity}")).unwrap_or_default();
@@ -204,8 +199,7 @@ impl Endpoint {
 }
 
 impl Api {
-    /// All endpoints that are about the claim, at the same time. One that fails is an error unless another one knows
-    /// something.
+    /// Queries all matching endpoints concurrently. A failure is an error only if no other endpoint has a hit.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let asked = self.endpoints.iter().filter_map(|endpoint| Some((endpoint, endpoint.address(query)?)));
         let asked = asked.map(|(endpoint, url)| async move { (endpoint, endpoint.ask(url, query, asker).await) });
@@ -236,7 +230,6 @@ impl Provider for Api {
         0.0
     }
 
-    /// The addresses that would be asked, and the claim only where what it says counts beside them.
     fn cache_key(&self, query: &Query) -> String {
         let asked = self.endpoints.iter().filter_map(|endpoint| {
             let url = endpoint.address(query)?;
@@ -251,7 +244,7 @@ impl Provider for Api {
         Box::pin(self.search(query, asker))
     }
 
-    /// Every endpoint, also those that no common question is about.
+    /// Queries every endpoint, also those whose keywords do not match.
     fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
         Box::pin(async move {
             let question = probe::question();
@@ -262,7 +255,6 @@ impl Provider for Api {
         })
     }
 
-    /// Ready while any endpoint is.
     fn status(&self) -> GateStatus {
         let all: Vec<GateStatus> = self.endpoints.iter().map(|endpoint| endpoint.gate.status()).collect();
         let shown = all.iter().find(|status| status.state == GateState::Ready).or(all.first());

@@ -144,7 +144,7 @@ async fn each_endpoint_has_its_own_rate_and_breaker_in_the_ledger_they_share() {
         let gate = Gate::in_fleet(settings, http, Arc::clone(&clock) as _, Arc::new(NoObserver), fleet);
         (ApiEndpoint { name: name.to_owned(), ..config(&format!("{url}v1")) }, gate)
     };
-    // One call a minute and a refused key at the first, none of which the second knows of.
+    // The first has one call a minute and a refused key; the second is not affected.
     let api = new(vec![place("slow", &bad.url, 1), place("fast", &good.url, 60_000)]).unwrap();
     for _ in 0..3 {
         assert_eq!(ask(&api, &claim("a rate", "Euro")).await.unwrap().hits[0].title, "fast at 127.0.0.1");

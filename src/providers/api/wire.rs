@@ -1,4 +1,4 @@
-//! Addresses made from claims, values found in answers, and what they say of an expectation. Pure.
+//! URLs made from claims, values in responses, and their comparison with an expectation. Pure.
 
 use regex::Regex;
 use serde_json::Value;
@@ -11,19 +11,16 @@ use crate::language::numbers::quantities;
 use crate::outbound::excerpt;
 use crate::providers::Query;
 
-/// Of a value that goes into a sentence, characters.
 const LONGEST_VALUE: usize = 500;
-/// Elements of a list that go into a sentence.
 const MOST_ELEMENTS: usize = 20;
 
-/// An address with places for a claim.
 #[derive(Debug, Clone)]
 pub(super) struct Address {
     template: Statement,
 }
 
 impl Address {
-    /// Reads and checks it; the error is for the operator.
+    /// Parses and checks it; the error is for the operator.
     pub(super) fn new(text: &str) -> Result<Self, String> {
         let template = Statement::new(text)?;
         if let Some(other) = template.places().find(|name| !matches!(*name, "query" | "entity")) {
@@ -50,7 +47,7 @@ impl Address {
         Ok(Self { template })
     }
 
-    /// The address for that claim; `None` when there is nothing for one of its places.
+    /// Returns the URL for a claim; `None` if a value is missing.
     pub(super) fn of(&self, query: &Query) -> Option<Url> {
         let filled = self.template.fill(|name| {
             let text = if name == "query" { query.text.as_str() } else { query.terms.first()?.as_str() };
@@ -59,7 +56,6 @@ impl Address {
         Url::parse(&filled).ok()
     }
 
-    /// Whether it depends on the claim.
     pub(super) fn has_places(&self) -> bool {
         self.template.places().next().is_some()
     }
@@ -70,7 +66,8 @@ fn is_secret_name(name: &str) -> bool {
     ["key", "token", "secret", "password", "auth", "signature"].iter().any(|word| name.contains(word))
 }
 
-/// Percent-encoded, so that it is one part of a path or one value of a query. Dots alone would lead up the path.
+/// Percent-encodes the text as one path segment or query value. Only dots are refused, because they would change the
+/// path.
 fn encoded(text: &str) -> Option<String> {
     let text = text.trim();
     if text.chars().all(|character| character == '.') {
@@ -89,7 +86,7 @@ fn encoded(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Where a value is: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
+/// The place of a value: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place(String);
 
@@ -123,35 +120,31 @@ impl Place {
         Ok(Self(pointer))
     }
 
-    /// The value there; what is null is not there.
+    /// Returns the value; `null` counts as missing.
     pub(super) fn in_answer<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
         answer.pointer(&self.0).filter(|value| !value.is_null())
     }
 
-    /// Whether the whole answer is to be a list.
     pub(super) fn is_in_a_list(&self) -> bool {
         self.0.split('/').nth(1).is_some_and(|first| first.parse::<usize>().is_ok())
     }
 
-    /// Whether there is something that the value could have been in.
     pub(super) fn parent_in(&self, answer: &Value) -> bool {
         let parent = self.0.rsplit_once('/').map_or("", |(parent, _)| parent);
         answer.pointer(parent).is_some_and(|value| value.is_object() || value.is_array())
     }
 
-    /// Whether the value is looked for at, or below, that name of the answer.
     fn begins_with(&self, name: &str) -> bool {
         self.0.strip_prefix('/').and_then(|path| path.split('/').next()) == Some(name)
     }
 
-    /// The last name of the path, for a sentence.
     pub(super) fn last(&self) -> &str {
         self.0.rsplit('/').find(|name| name.parse::<usize>().is_err()).unwrap_or("value")
     }
 }
 
-/// What an answer at status 200 says of its failure, under `error` or `errors`; `None` when it reports none. A place that
-/// lies there is the operator's own wish.
+/// Returns the failure that a response with status 200 reports under `error` or `errors`, unless the operator chose
+/// that field as the place.
 pub(super) fn refusal(answer: &Value, place: &Place) -> Option<String> {
     ["error", "errors"].into_iter().filter(|name| !place.begins_with(name)).find_map(|name| {
         let told = answer.get(name)?;
@@ -167,7 +160,7 @@ pub(super) fn refusal(answer: &Value, place: &Place) -> Option<String> {
     })
 }
 
-/// A value as a sentence holds it; `None` for an object, which no sentence can.
+/// Returns a value as text for a sentence; `None` for an object.
 pub(super) fn shown(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => one_line(text),
@@ -183,7 +176,6 @@ pub(super) fn shown(value: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What a value is held against.
 #[derive(Debug, Clone)]
 pub(super) struct Expected {
     how: Expectation,
@@ -200,7 +192,7 @@ enum With {
 }
 
 impl Expected {
-    /// Reads and checks it; the error is for the operator.
+    /// Parses and checks it; the error is for the operator.
     pub(super) fn new(how: Expectation, with: Option<&str>) -> Result<Self, String> {
         let with = match (how, with.map(str::trim)) {
             (Expectation::Exists, None) => With::Nothing,
@@ -218,7 +210,7 @@ impl Expected {
         Ok(Self { how, with })
     }
 
-    /// Whether the value is as expected, as a sentence; `None` when the two cannot be compared.
+    /// Returns a sentence on whether the value is as expected; `None` if they cannot be compared.
     pub(super) fn told(&self, value: &Value, query: &Query) -> Option<String> {
         let found = shown(value)?;
         let (wanted, pattern) = match &self.with {
@@ -254,13 +246,13 @@ impl Expected {
         Some(format!("{found} {} {wanted}.", if holds { words } else { denied }))
     }
 
-    /// Whether it is told that there is no value.
+    /// Whether a missing value is reported as a result.
     pub(super) fn asks_for_existence(&self) -> bool {
         self.how == Expectation::Exists
     }
 }
 
-/// A number as endpoints and operators write it.
+/// Parses a number with separators or a percent sign.
 fn number(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| !matches!(c, ',' | ' ' | '\u{a0}' | '\u{202f}' | '%')).collect();
     plain.parse().ok().filter(|number: &f64| number.is_finite())

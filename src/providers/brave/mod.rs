@@ -1,6 +1,6 @@
 //! Brave Search: an independent web and news index, paid per call.
 //!
-//! Its terms forbid keeping raw results beyond the moment ([`Storage::Transient`]).
+//! Its terms forbid storing raw results ([`Storage::Transient`]).
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -20,22 +20,18 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 
 const NAME: &str = "brave";
 const STORAGE: Storage = Storage::Transient;
-/// Pages for one question: each is paid for.
+/// Maximum pages per query, because each is paid.
 const MOST_PAGES: usize = 2;
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-subscription-token");
-/// What is that fresh is in the news index first.
+/// The age of claims that are searched in the news index first.
 const NEWS_AGE: chrono::Duration = chrono::Duration::days(3);
 
-/// How Brave is reached.
 #[derive(Debug, Clone)]
 pub struct BraveSettings {
-    /// Origin with an optional prefix, `https://api.search.brave.com`.
     pub base_url: Url,
-    /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<ApiKey>,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Brave Search",
@@ -45,12 +41,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and snippets of news and web pages",
+    returns: "URLs, titles and snippets of news and web pages",
     terms: "5 USD a thousand calls (September 2026); results must not be stored",
     configure: "set ENRICHMENT_BRAVE_API_KEY",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -63,12 +58,11 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
         cooldown,
         failures_to_open: 5,
         daily_limit: None,
-        // 5 dollars a thousand, September 2026.
+        // 5 dollars per 1,000 calls, September 2026.
         cost_usd: 0.005,
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Brave {
     settings: BraveSettings,
@@ -80,8 +74,7 @@ pub fn new(settings: BraveSettings, gate: Gate) -> Brave {
 }
 
 impl Brave {
-    /// A claim of these days is looked for in the news, and in the web when the news know nothing of it; any other in
-    /// the web at once.
+    /// Searches the news for a recent claim, then the web if there is no hit; otherwise the web.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
         if is_fresh {
@@ -93,7 +86,6 @@ impl Brave {
         self.pages(Index::Web, query, asker).await
     }
 
-    /// A further page only where more is wanted than one holds, and there is more.
     async fn pages(&self, index: Index, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let mut first = self.page(index, query, 0, asker).await?;
         let mut answer = Answer::default();
@@ -111,7 +103,7 @@ impl Brave {
                 }
             }
             first.hits = super::wire::distinct(std::mem::take(&mut first.hits).into_iter()).collect();
-            // The first page sent once more ends it.
+            // A repeated first page ends the list.
             first.has_more &= first.hits.len() > known;
             offset += 1;
         }

@@ -26,7 +26,7 @@ const WINDOWS: [(&str, &str); 4] = [
     ("x-ratelimit-reset", "1, 172800"),
 ];
 
-/// Promises more, page after page.
+/// Promises more results on every page.
 const ENDLESS: &str =
     r#"{"query":{"more_results_available":true},"web":{"results":[{"title":"a","url":"https://a.example/1"}]}}"#;
 

@@ -1,5 +1,5 @@
-//! Brave's format: web answers hold a `web` object (absent when nothing was found), news answers a bare list; limits
-//! come in two windows, second and month.
+//! Brave's format: web responses have a `web` object (absent if nothing was found), news responses have a bare list.
+//! Limits have two windows, one second and one month.
 
 use std::time::Duration;
 
@@ -10,13 +10,12 @@ use url::Url;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Hit, Query, wire};
 
-/// Of `q`, as documented.
+/// Documented limits of `q`.
 const LONGEST_QUERY: usize = 400;
 const MOST_WORDS: usize = 50;
 const LARGEST_WEB_PAGE: usize = 20;
 const LARGEST_NEWS_PAGE: usize = 50;
 
-/// Which of its indexes is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
     News,
@@ -39,14 +38,13 @@ impl Index {
     }
 }
 
-/// Codes of its own, and those that are ISO 639-1. Any other is refused with 422, so it is left out.
+/// Brave's own codes and ISO 639-1 codes. Other codes return 422, so they are not sent.
 const LANGUAGES: [&str; 46] = [
     "ar", "eu", "bn", "bg", "ca", "hr", "cs", "da", "nl", "en", "et", "fi", "fr", "gl", "de", "el", "gu", "he", "hi",
     "hu", "is", "it", "kn", "ko", "lv", "lt", "ms", "ml", "mr", "nb", "pl", "pa", "ro", "ru", "sr", "sk", "sl", "es",
     "sv", "ta", "te", "th", "tr", "uk", "vi", "jp",
 ];
 
-/// Results, and whether there are more.
 #[derive(Debug)]
 pub(super) struct Results {
     pub(super) hits: Vec<Hit>,
@@ -61,7 +59,7 @@ struct Page {
     web: Option<Section>,
     #[serde(default)]
     news: Option<Section>,
-    /// The news endpoint's.
+    /// Only in news responses.
     #[serde(default, deserialize_with = "wire::list")]
     results: Vec<Found>,
     #[serde(default, rename = "type", deserialize_with = "wire::text")]
@@ -93,7 +91,7 @@ struct Found {
 /// `offset` counts pages, not results.
 pub(super) fn url(endpoint: &Url, index: Index, query: &Query, offset: usize) -> Result<Url, AskError> {
     let sites = wire::site_clause(&query.domains);
-    // The clause is never cut: half of it would be a word.
+    // The clause is never cut, because a partial clause would be a search word.
     let (longest, most) = sites.as_ref().map_or((LONGEST_QUERY, MOST_WORDS), |sites| {
         (LONGEST_QUERY.saturating_sub(sites.chars().count() + 1), MOST_WORDS - sites.split_whitespace().count())
     });
@@ -113,7 +111,7 @@ pub(super) fn url(endpoint: &Url, index: Index, query: &Query, offset: usize) ->
     if offset > 0 {
         parameters.append_pair("offset", &offset.to_string());
     }
-    // On by default, and then another name than the claim's may be searched for.
+    // On by default; it may search for another name than the claim's.
     parameters.append_pair("spellcheck", "false");
     parameters.append_pair("text_decorations", "false");
     if let Some(code) = query.language.as_deref().and_then(language) {
@@ -174,7 +172,7 @@ struct BraveError {
     meta: Value,
 }
 
-/// The documentation says a list of errors, the service sends one: both are read.
+/// The documentation shows a list of errors, but the service sends one; both are read.
 fn error_of(response: &ApiResponse) -> Option<BraveError> {
     let body: Value = wire::json(response).ok()?;
     let error = body.get("error").or_else(|| body.get("errors")?.get(0))?;
@@ -184,7 +182,7 @@ fn error_of(response: &ApiResponse) -> Option<BraveError> {
 fn failure(response: &ApiResponse) -> AskError {
     let Some(error) = error_of(response) else {
         return match response.status {
-            // A wall before the service: it says nothing of the key.
+            // From a barrier in front of the service, not from a check of the key.
             200 | 401 | 403 | 404 => {
                 AskError::CouldNotAsk { detail: format!("status {} without Brave's error", response.status) }
             }
@@ -212,21 +210,22 @@ fn names_the_key(meta: &Value) -> bool {
     places.flatten().filter_map(Value::as_str).any(|place| place.eq_ignore_ascii_case("x-subscription-token"))
 }
 
-/// Older plans call the end of the month's quota a rate limit too; the numbers tell. A quota of 0 means "no limit".
+/// Older plans report a used-up monthly quota as a rate limit; the numbers distinguish them. A quota of 0 means "no
+/// limit".
 fn throttle(response: &ApiResponse, error: &BraveError) -> AskError {
     let number = |name: &str| error.meta.get(name).and_then(Value::as_f64).unwrap_or(0.0);
     let (limit, current) = (number("quota_limit"), number("quota_current"));
     if limit > 0.0 && current >= limit {
         return quota_gone(response);
     }
-    // The first window is the second's. The largest of all would mean a month.
+    // The first window is the one-second window; the largest value would mean a month.
     let reset = windows(response, "x-ratelimit-reset").first().copied().map(Duration::from_secs);
     AskError::Throttled { retry_after: response.retry_after().or(reset) }
 }
 
 fn quota_gone(response: &ApiResponse) -> AskError {
     let resets = windows(response, "x-ratelimit-reset");
-    // The month's is the last of several.
+    // The monthly window is the last of several.
     let month = resets.last().filter(|_| resets.len() > 1).and_then(|seconds| i64::try_from(*seconds).ok());
     let until =
         month.and_then(chrono::Duration::try_seconds).and_then(|wait| response.received_at.checked_add_signed(wait));

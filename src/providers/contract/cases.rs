@@ -1,15 +1,13 @@
-//! The list of cases, by name and subject, with those that some providers have no words for.
+//! The list of cases by subject, with the cases that do not apply to some providers.
 
 use futures::future::BoxFuture;
 
 use super::{Tested, json, lists, nonsense, refusals, secrets, transport};
 
-/// One promise.
 pub(in crate::providers) struct Case {
     pub(in crate::providers) name: &'static str,
-    /// What it is about, for a reader.
     pub(in crate::providers) about: &'static str,
-    /// Why it does not apply to that provider, where it does not.
+    /// Why it does not apply to a provider.
     pub(in crate::providers) excused: fn(&Tested) -> Option<&'static str>,
     pub(super) run: for<'a> fn(&'a Tested) -> BoxFuture<'a, ()>,
 }
@@ -55,12 +53,11 @@ fn no_key_or_title(tested: &Tested) -> Option<&'static str> {
     no_key(tested).or_else(|| no_title(tested))
 }
 
-/// In the order they are shown.
 pub(in crate::providers) static CASES: [Case; 64] = cases! {
     "answers": nonsense {
         an_answer_is_read,
         nothing_found_is_an_empty_answer,
-        status_204_is_told_from_an_answer,
+        status_204_differs_from_an_answer,
     }
     "throttles and quotas": refusals {
         a_throttle_without_a_wait_is_left_alone,

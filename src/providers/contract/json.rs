@@ -1,10 +1,9 @@
-//! JSON as only the worst writers write it.
+//! Unusual and invalid JSON.
 
 use super::{Answer, Tested};
 use crate::outbound::AskError;
 use crate::outbound::test_server::{answer, json};
 
-/// The success with a field put in front.
 fn with_field(tested: &Tested, field: &str) -> String {
     let rest = tested.subject.success.trim_start().strip_prefix('{').unwrap();
     format!("{{{field},{rest}")
@@ -14,7 +13,7 @@ async fn ask(tested: &Tested, body: &str) -> Result<Answer, AskError> {
     tested.one(json(body)).await.1
 }
 
-/// Read as if the oddity were not there, or refused as a whole: never half.
+/// The body is read as if the oddity were absent, or refused as a whole.
 async fn does_no_harm(tested: &Tested, body: &str) {
     let whole = ask(tested, tested.subject.success).await.unwrap();
     match ask(tested, body).await {
@@ -50,7 +49,7 @@ pub(super) async fn an_id_beyond_doubles_does_no_harm(tested: &Tested) {
 
 pub(super) async fn duplicate_keys_do_no_harm(tested: &Tested) {
     does_no_harm(tested, &with_field(tested, r#""odd":1,"odd":{"a":2}"#)).await;
-    // A field that it does read, twice.
+    // A field that the provider reads, twice.
     let first = tested.subject.success.split('"').nth(1).unwrap();
     let twice = with_field(tested, &format!("\"{first}\":null"));
     does_no_harm(tested, &twice).await;

@@ -1,11 +1,11 @@
-//! Lists that repeat themselves, never end, or hold what does not belong.
+//! Lists that repeat, never end, or have foreign elements.
 
 use serde_json::{Value, json};
 
 use super::{Tested, query};
 use crate::outbound::test_server::json as reply;
 
-/// The first list of objects that are results: those with an address of their own, at any depth.
+/// Changes the first list of results (objects with a URL) at any depth.
 fn change_list(value: &mut Value, change: &dyn Fn(&mut Vec<Value>)) -> bool {
     match value {
         Value::Array(rows) if rows.iter().any(is_result) => {
@@ -49,7 +49,7 @@ pub(super) async fn rows_of_another_shape_are_left_out(tested: &Tested) {
 
 pub(super) async fn a_list_that_never_ends_is_ended(tested: &Tested) {
     let trial = tested.trial(reply(tested.habits.endless.unwrap())).await;
-    // The bench itself holds that no question is put more than three times.
+    // The bench checks that no query is sent more than three times.
     let found = trial.bench.ask(&super::Query { limit: 50, ..query() }).await.unwrap();
     let addresses = found.hits.iter().map(|hit| &hit.url).chain(found.reviews.iter().map(|review| &review.url));
     let mut addresses: Vec<&String> = addresses.collect();

@@ -1,9 +1,9 @@
-//! What every provider asked over HTTP promises, tried against a server that misbehaves. Each provider brings its own
-//! words; the cases are the same for all.
+//! Tests that every HTTP provider passes against a server that misbehaves. Each provider brings its own responses; the
+//! cases are the same.
 //!
-//! To add a case: a function in the file of its subject and a line in `cases.rs`. To add a provider: its [`Subject`] in
-//! its `tests.rs`, a call of [`keeps_the_contract_with`] there, and a line in [`SUITES`], which is where
-//! `docs/providers.md` takes the table of cases from.
+//! To add a case, write a function in the file of its subject and a line in `cases.rs`. To add a provider, write its
+//! [`Subject`] and a call of [`keeps_the_contract_with`] in its `tests.rs`, and a line in [`SUITES`].
+//! `docs/providers.md` takes its table of cases from [`SUITES`].
 
 pub(in crate::providers) mod cases;
 mod json;
@@ -27,16 +27,13 @@ use crate::domain::{Clock as _, SystemClock};
 use crate::outbound::test_server::{Reply, Seen, TestServer};
 use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, HttpClient, NoObserver};
 
-/// The key all providers under test are given. It may appear in its place in a request and nowhere else.
+/// The key of all tested providers. It may be only in its place in a request.
 pub(super) const KEY: &str = "s3cret-key-0123456789";
 
-/// Cases that are tried at the same time.
 const AT_ONCE: usize = 8;
 
-/// A provider's name and what it is tried with.
 type Suite = (&'static str, fn() -> Tested);
 
-/// The providers that the table of cases is made of.
 pub(super) static SUITES: [Suite; 8] = [
     ("google_factcheck", google::tests::tested),
     ("api", api::tests::tested),
@@ -48,50 +45,38 @@ pub(super) static SUITES: [Suite; 8] = [
     ("newsapi", newsapi::tests::tested),
 ];
 
-/// One provider and its words.
 pub(super) struct Subject {
     pub(super) build: fn(Url, Gate) -> Box<dyn Provider>,
     pub(super) gate: fn(Duration) -> GateSettings,
-    /// The key's header, where the key is one.
     pub(super) key_header: Option<&'static str>,
-    /// A body with at least one usable result.
     pub(super) success: &'static str,
-    /// Bodies that mean "nothing was found".
     pub(super) nothing: Vec<&'static str>,
-    /// A throttle without a word on how long.
     pub(super) throttle: Reply,
     pub(super) quota_gone: Option<Reply>,
     /// Each echoes [`KEY`].
     pub(super) bad_key: Vec<Reply>,
 }
 
-/// Where a key stands that is no header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyPlace {
     Parameter(&'static str),
-    /// Of the JSON object that is the body.
     Field(&'static str),
 }
 
-/// What is peculiar to one provider.
 #[derive(Default)]
 pub(super) struct Habits {
     pub(super) key: Option<KeyPlace>,
-    /// Status 204 means that nothing was found.
     pub(super) no_content_is_nothing: bool,
-    /// Words of a title or claim in `Subject::success`.
     pub(super) title: Option<&'static str>,
-    /// A body that promises a further page.
     pub(super) endless: Option<&'static str>,
-    /// The path at which the account is looked up after a doubtful refusal, and what it says there.
+    /// The path and body of the account lookup after a doubtful refusal.
     pub(super) account: Option<(&'static str, &'static str)>,
-    /// The class of a web page at status 403, where it is another than "could not ask".
+    /// The error class of HTML at status 403, if it is not "could not ask".
     pub(super) wall: Option<&'static str>,
-    /// It tells one value of the answer, under the address that it asked and as of the moment when the answer came.
+    /// The provider returns one value, under the requested URL and with the time of the response.
     pub(super) tells_one_value: bool,
 }
 
-/// A provider with everything that the cases need.
 pub(super) struct Tested {
     pub(super) subject: Subject,
     pub(super) habits: Habits,
@@ -123,7 +108,7 @@ fn in_seconds(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
 }
 
-/// The provider's own gate, hastened for tests: one attempt, three failures.
+/// The provider's gate with test settings: one attempt, three failures.
 fn hastened(mut settings: GateSettings) -> GateSettings {
     settings.rpm = 60_000;
     settings.timeout = Duration::from_secs(4);
@@ -133,7 +118,6 @@ fn hastened(mut settings: GateSettings) -> GateSettings {
     settings
 }
 
-/// A provider in front of a server.
 pub(super) struct Bench {
     pub(super) provider: Box<dyn Provider>,
     pub(super) server: TestServer,
@@ -158,7 +142,6 @@ impl Bench {
 }
 
 impl Subject {
-    /// The provider, asking there.
     fn at(&self, url: Url, change: impl FnOnce(GateSettings) -> GateSettings) -> Box<dyn Provider> {
         let settings = change(hastened((self.gate)(Duration::from_mins(10))));
         let http = HttpClient::live("corroborate-test").unwrap();
@@ -166,7 +149,7 @@ impl Subject {
     }
 }
 
-/// A bench of a case: the account's path answers by itself and is not counted.
+/// A bench of a case; requests to the account path are not counted.
 struct Trial {
     bench: Bench,
     account: Option<&'static str>,
@@ -187,7 +170,7 @@ impl Tested {
         Trial { bench, account: account.map(|(path, _)| path) }
     }
 
-    /// Asks once; whatever comes, the key is nowhere but in its place.
+    /// Queries once and checks that the key is only in its place.
     async fn one(&self, reply: Reply) -> (Trial, Result<Answer, AskError>) {
         let trial = self.trial(reply).await;
         let outcome = trial.bench.ask(&query()).await;
@@ -203,7 +186,7 @@ impl Tested {
         (trial, outcome)
     }
 
-    /// Without what is another with each server and at each moment, once it was seen to be right.
+    /// Removes what differs by server and time, after a check.
     fn comparable(&self, mut found: Answer, server: &Url) -> Answer {
         for hit in found.hits.iter_mut().filter(|_| self.habits.tells_one_value) {
             assert!(!hit.url.contains(server.authority()), "a value of ours is no page of the web: {}", hit.url);
@@ -232,13 +215,12 @@ impl Tested {
 }
 
 impl Trial {
-    /// Requests that were real questions.
     fn asked(&self) -> usize {
         self.bench.server.seen().iter().filter(|seen| Some(seen.path()) != self.account).count()
     }
 }
 
-/// Every case that applies; a panic anywhere is a broken promise like any other.
+/// Runs every case that applies; a panic is a failed case.
 pub(super) async fn keeps_the_contract_with(tested: Tested) {
     let tested = &tested;
     let outcomes = futures::stream::iter(&cases::CASES).map(|case| async move {

@@ -1,4 +1,4 @@
-//! Answers, empty answers, and what only looks like one.
+//! Answers, empty answers, and responses that resemble them.
 
 use super::{Answer, Tested};
 use crate::outbound::GateState;
@@ -29,7 +29,7 @@ pub(super) async fn nothing_found_is_an_empty_answer(tested: &Tested) {
     }
 }
 
-pub(super) async fn status_204_is_told_from_an_answer(tested: &Tested) {
+pub(super) async fn status_204_differs_from_an_answer(tested: &Tested) {
     let (_, outcome) = tested.one(answer(204, &[], "")).await;
     if tested.habits.no_content_is_nothing {
         assert_eq!(outcome.unwrap(), Answer::default());

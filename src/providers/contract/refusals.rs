@@ -1,4 +1,4 @@
-//! Throttles, quotas, keys, failures: the class decides what happens next.
+//! Throttles, quotas, keys and failures: the error class decides the reaction.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) async fn a_throttle_without_a_wait_is_left_alone(tested: &Tested) {
     assert_eq!(trial.asked(), 1, "a throttled provider is left alone");
 }
 
-/// What a 429 with that header is read as, and how many seconds the provider is left alone.
+/// Returns the wait read from such a response, and the seconds without requests.
 async fn throttled_by(tested: &Tested, status: u16, headers: &[(&str, &str)]) -> (Option<Duration>, i64) {
     let (trial, outcome) = tested.one(answer(status, headers, "slow down")).await;
     let AskError::Throttled { retry_after } = outcome.unwrap_err() else { panic!("it is a throttle: {headers:?}") };
@@ -73,7 +73,7 @@ pub(super) async fn a_busy_503_with_a_wait_is_a_throttle(tested: &Tested) {
     assert!((50..=70).contains(&left_alone));
 }
 
-/// A provider that is asked again at the very moment it was said to be ready: that is when its probe is let through.
+/// The provider is queried exactly when the wait ends, which admits its probe.
 pub(super) async fn repeated_throttles_wait_longer(tested: &Tested) {
     let trial = tested.trial(answer(429, &[("retry-after", "0")], "slow down")).await;
     let mut waits = Vec::new();
@@ -87,7 +87,7 @@ pub(super) async fn repeated_throttles_wait_longer(tested: &Tested) {
             tokio::time::sleep(wait).await;
         }
     }
-    // One second, two, four; told in whole seconds, with a tenth of jitter.
+    // One second, two, four; in whole seconds, with 10% jitter.
     assert!(waits[0] < Duration::from_millis(2_200) && waits[2] > Duration::from_millis(3_500), "{waits:?}");
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn a_key_sent_back_in_an_error_or_a_redirect_is_redacted(tested
         json(&format!("<html><title>{words}</title>")),
     ];
     for reply in replies {
-        // `one` looks at everything that is shown and told.
+        // `one` checks every output for the key.
         let (_, outcome) = tested.one(reply.clone()).await;
         assert!(outcome.is_err(), "{reply:?}");
     }

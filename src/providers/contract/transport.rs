@@ -1,4 +1,4 @@
-//! Bodies that are cut, slow, endless or wrongly packed; redirects; connections that end.
+//! Bodies that are cut, slow, endless or wrongly encoded; redirects; closed connections.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) async fn a_body_cut_before_its_length_is_malformed(tested: &Tested) {
 }
 
 pub(super) async fn a_chunked_body_without_its_last_chunk_is_malformed(tested: &Tested) {
-    // The JSON is whole: only the transport says that something is missing.
+    // The JSON is complete; only the transport reports missing data.
     let body = tested.subject.success;
     let raw = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n",
@@ -47,7 +47,6 @@ pub(super) async fn a_cut_answer_is_asked_for_once_more_at_most(tested: &Tested)
     assert_eq!(trial.asked(), usize::try_from(own.min(2)).unwrap());
 }
 
-/// Asked by somebody with little time.
 async fn ends_with_the_caller(tested: &Tested, reply: Reply) {
     let trial = tested.trial(reply).await;
     let start = Instant::now();
@@ -63,7 +62,7 @@ pub(super) async fn headers_and_then_silence_end_with_the_caller(tested: &Tested
         .await;
 }
 
-/// Asked with all the time there is, of a provider that has little.
+/// The caller has time, but the provider has little.
 async fn ends_with_the_total_time(tested: &Tested, reply: Reply) {
     let change = |settings| GateSettings { timeout: Duration::from_millis(250), ..settings };
     let trial = tested.trial_with(reply, change).await;
@@ -115,7 +114,6 @@ fn zstd(bytes: &[u8], window: u32) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// The bytes in every coding that we say we take.
 fn packed(bytes: &[u8]) -> [(&'static str, Vec<u8>); 3] {
     [("gzip", gzip(bytes)), ("br", brotli(bytes)), ("zstd", zstd(bytes, 20))]
 }
@@ -134,7 +132,7 @@ pub(super) async fn a_compression_bomb_is_cut_off(tested: &Tested) {
 }
 
 pub(super) async fn a_window_wider_than_the_web_allows_is_refused(tested: &Tested) {
-    // A frame that makes a reader set 128 MiB aside, and holds a good answer.
+    // A frame with a valid answer that makes a decoder allocate 128 MiB.
     let body = zstd(tested.subject.success.as_bytes(), 27);
     ends_as(tested, coded("zstd", body), &["malformed"]).await;
 }
@@ -204,7 +202,7 @@ pub(super) async fn a_reset_within_the_headers_is_a_failure(tested: &Tested) {
 }
 
 pub(super) async fn a_closed_port_is_a_failure(tested: &Tested) {
-    // Ours, so that no other test gets it, and nobody listens.
+    // Bound by this test, so that no other test uses the port, and without a listener.
     let held = tokio::net::TcpSocket::new_v4().unwrap();
     held.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let url = Url::parse(&format!("http://{}", held.local_addr().unwrap())).unwrap();

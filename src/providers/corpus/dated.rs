@@ -1,5 +1,5 @@
-//! The day a document says it is of: in its front matter, its name, or a line of its head. The file's own time is none: it
-//! tells when somebody copied the file.
+//! The date of a document: from its front matter, its name, or a line of its head. Not the file's time, because copying
+//! changes it.
 
 use std::sync::LazyLock;
 
@@ -9,21 +9,19 @@ use regex::Regex;
 use crate::language::dates::dates;
 use crate::reading::documents::{Format, front_matter};
 
-/// Lines of a document's head.
 const HEAD: usize = 6;
-/// A line with more characters before a dash is prose, and its dates are what it speaks of.
+/// A line with more characters before a dash is prose; its dates belong to its content.
 const LONGEST: usize = 60;
-/// Words beside the day: a place, or "Published on".
+/// Words that may be next to the date: a place, or "Published on".
 const BESIDE: usize = 3;
 
-/// Names under which front matter keeps the day, the first that is there.
 const KEYS: [&str; 6] = ["date", "published", "published_at", "pubdate", "publishdate", "updated"];
 
 static IN_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^0-9])((?:19|20)[0-9]{2})[-_./]?(0[1-9]|1[0-2])[-_./]?(0[1-9]|[12][0-9]|3[01])(?:[^0-9]|$)").ok()
 });
 
-/// The day a document was written or published, midnight; `None` where it does not say.
+/// Returns the date of a document at midnight; `None` if it has none.
 pub(super) fn date(path: &str, text: &str, format: Format) -> Option<DateTime<Utc>> {
     let is_prose = !matches!(format, Format::Code | Format::Data);
     let stated = || of_front_matter(text).or_else(|| of_name(path)).or_else(|| of_head(text));
@@ -60,9 +58,8 @@ fn of_head(text: &str) -> Option<NaiveDate> {
     })
 }
 
-/// The one day that a few words hold, and hardly anything else.
 fn one_day(text: &str) -> Option<NaiveDate> {
-    // Of "2026-11-10T08:00:00Z" the day counts.
+    // "2026-11-10T08:00:00Z" counts as its day.
     let text = text
         .split_once('T')
         .map_or(text, |(day, time)| if time.starts_with(|c: char| c.is_ascii_digit()) { day } else { text });

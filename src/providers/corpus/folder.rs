@@ -1,4 +1,4 @@
-//! Reads a folder: which files, which passages, what changed since. Blocking: runs on threads for that.
+//! Reads a folder: its files, passages and changes. Blocking, so it runs on blocking threads.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -14,31 +14,29 @@ use super::index::{Index, Term, terms};
 use crate::reading::decode;
 use crate::reading::documents::{self, Format};
 
-/// Source files whose lines are this long on average are made by programs for programs.
+/// Source files with a longer mean line are generated.
 const LONGEST_MEAN_LINE: usize = 400;
-/// A NUL among so many first bytes means that it is no text.
+/// A NUL in these first bytes means a binary file.
 const LOOKED_AT: usize = 8 * 1024;
-/// Folders deeper than this are generated, or a loop of mounts.
+/// Deeper folders are generated, or a loop of mounts.
 const DEEPEST: usize = 64;
 
-/// One folder as the operator gave it.
 #[derive(Debug, Clone)]
 pub struct FolderSettings {
     /// Part of the addresses in results.
     pub name: String,
     pub folder: PathBuf,
-    /// Globs, relative to the folder; empty: every text and source file.
+    /// Globs relative to the folder; empty: every text and source file.
     pub include: Vec<String>,
     pub exclude: Vec<String>,
     /// 0–1.
     pub credibility: f64,
-    /// Larger files are left out.
+    /// Larger files are skipped.
     pub max_file_bytes: u64,
-    /// Text held in memory; what is beyond is left out.
+    /// Of the text in memory; further files are skipped.
     pub max_bytes: usize,
 }
 
-/// A glob that is none.
 #[derive(Debug, thiserror::Error)]
 #[error("{glob:?} is no glob ({detail}); write it like docs/**/*.md")]
 pub struct BadGlob {
@@ -46,7 +44,6 @@ pub struct BadGlob {
     detail: String,
 }
 
-/// Which files count.
 #[derive(Debug)]
 pub(super) struct Choice {
     include: GlobSet,
@@ -66,7 +63,7 @@ impl Choice {
         if self.include.is_empty() {
             return known;
         }
-        // What the operator asks for by name is read whatever it is called.
+        // A file that the operator includes is read, whatever its extension.
         self.include.is_match(path).then(|| known.unwrap_or(Format::Prose))
     }
 }
@@ -76,7 +73,7 @@ fn globs(patterns: &[String]) -> Result<GlobSet, BadGlob> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let pattern = pattern.trim_start_matches("./").trim_start_matches('/');
-        // A name without a folder is meant wherever it lies, as in .gitignore.
+        // As in `.gitignore`, a name without a folder matches at any depth.
         let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
         let glob = GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| bad(pattern, &error))?;
         set.add(glob);
@@ -84,7 +81,6 @@ fn globs(patterns: &[String]) -> Result<GlobSet, BadGlob> {
     set.build().map_err(|error| bad(&patterns.join(", "), &error))
 }
 
-/// A part of a file.
 #[derive(Debug)]
 pub(super) struct Passage {
     pub(super) heading: String,
@@ -93,33 +89,28 @@ pub(super) struct Passage {
     terms: Vec<(Term, u16)>,
 }
 
-/// A file as it was read.
 #[derive(Debug)]
 pub(super) struct File {
-    /// From the folder down, with `/`.
+    /// Relative to the folder, with `/`.
     pub(super) path: String,
     modified: Option<DateTime<Utc>>,
-    /// The day the document says it is of.
     pub(super) published: Option<DateTime<Utc>>,
     bytes: u64,
-    /// Of the texts held.
+    /// Size of its texts in bytes.
     held: usize,
     pub(super) passages: Vec<Passage>,
 }
 
-/// A folder as of one look.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     pub(super) files: Vec<Arc<File>>,
-    /// For each passage of the index: its file and its number there.
+    /// For each passage of the index: its file and its number in the file.
     places: Vec<(u32, u32)>,
     index: Index,
-    /// Files for which there was no room.
     pub(super) left_out: usize,
 }
 
 impl Snapshot {
-    /// The passages about a question, best first, with their scores.
     pub(super) fn search<'a>(&'a self, question: &str) -> impl Iterator<Item = (&'a File, &'a Passage, f64)> {
         self.index.search(question).into_iter().filter_map(|(number, score)| {
             let (file, passage) = self.places.get(number)?;
@@ -133,13 +124,13 @@ impl Snapshot {
     }
 }
 
-/// Looks at the folder. Files that did not change since `before` are taken over; `None` when nothing changed at all.
+/// Scans the folder and reuses unchanged files of `before`. Returns `None` if nothing changed.
 pub(super) fn look(
     settings: &FolderSettings,
     choice: &Choice,
     before: Option<&Snapshot>,
 ) -> Result<Option<Snapshot>, String> {
-    // The machine's paths stay out of messages that travel: the folder is named by its name.
+    // Messages contain no path of the machine; they name the folder by its name.
     let root = settings.folder.canonicalize().map_err(|error| format!("cannot be opened ({})", error.kind()))?;
     std::fs::read_dir(&root).map_err(|error| format!("cannot be listed ({})", error.kind()))?;
     let known: HashMap<&str, &Arc<File>> =
@@ -176,12 +167,12 @@ pub(super) fn look(
     Ok(Some(snapshot))
 }
 
-/// The files that count, in the order of their paths. Links are not followed: they may lead anywhere.
+/// Returns the selected files in path order. Links are not followed, because they may leave the folder.
 fn files(root: &Path, settings: &FolderSettings, choice: &Choice) -> Vec<(String, Metadata, Format)> {
     let walk = WalkBuilder::new(root)
         .follow_links(false)
         .require_git(false)
-        // Rules outside the folder are not the folder's.
+        // Ignore rules outside the folder do not apply.
         .parents(false)
         .git_global(false)
         .max_depth(Some(DEEPEST))
@@ -202,10 +193,10 @@ fn files(root: &Path, settings: &FolderSettings, choice: &Choice) -> Vec<(String
     files
 }
 
-/// The day and the passages of a file; nothing when it is no text.
+/// Returns the date and passages of a file; `None` if it is not text.
 fn read(root: &Path, path: &str, format: Format) -> Option<(Option<DateTime<Utc>>, Vec<Passage>)> {
     let place = root.join(path);
-    // What the walk saw may have become a link since.
+    // The file may have become a link after the scan.
     if !place.canonicalize().ok()?.starts_with(root) {
         return None;
     }
@@ -230,7 +221,6 @@ fn passage(path: &str, section: documents::Section) -> Passage {
 }
 
 impl Passage {
-    /// Bytes it takes, about.
     fn held(&self) -> usize {
         self.text.len() + self.heading.len() + self.terms.len() * size_of::<(Term, u16)>()
     }

@@ -1,19 +1,19 @@
-//! The index of a folder's passages: BM25 over stems and names of code. Pure.
+//! The index of a folder's passages: BM25 over word stems and code identifiers. Pure.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::language::identifiers;
 
-/// The usual constants of BM25: how soon repetition stops counting, and how far length is held against a passage.
+/// The usual constants of BM25 for saturation and length.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// A word of the heading or the file's name counts as so many in the text.
+/// The weight of a word in the heading or file name, relative to one in the text.
 const HEADING_WEIGHT: u16 = 2;
-/// Of what a question's words tell, a passage must share this part: sharing one common word is chance.
+/// Share of the query's term weight that a passage must match, because one common word may match by chance.
 const LEAST_SHARED: f64 = 0.3;
 
-/// A stem, hashed: the index holds millions of them, and a collision costs one wrong candidate that the judge sees.
+/// A hashed stem, because the index holds millions. A collision costs one wrong candidate, which the judge rejects.
 pub(super) type Term = u64;
 
 fn term(stem: &str) -> Term {
@@ -22,7 +22,6 @@ fn term(stem: &str) -> Term {
     hasher.finish()
 }
 
-/// The terms of a passage and how often each occurs.
 pub(super) fn terms(names: &str, text: &str) -> Vec<(Term, u16)> {
     let mut counted: HashMap<Term, u16> = HashMap::new();
     for (words, weight) in [(names, HEADING_WEIGHT), (text, 1)] {
@@ -36,7 +35,7 @@ pub(super) fn terms(names: &str, text: &str) -> Vec<(Term, u16)> {
     counted
 }
 
-/// Which passages hold which terms. Passages are numbered in the order they were given.
+/// Maps terms to passages, which are numbered in the given order.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     postings: HashMap<Term, Vec<(u32, u16)>>,
@@ -60,10 +59,9 @@ impl Index {
         index
     }
 
-    /// The passages about that question and their scores, best first.
     pub(super) fn search(&self, question: &str) -> Vec<(usize, f64)> {
         let mut asked: HashSet<String> = identifiers::stems(question).into_iter().collect();
-        // What a compound name adds is its order; its words are there beside it.
+        // A compound name adds only word order, because its words are also in the query.
         let words = asked.iter().filter(|stem| !identifiers::is_compound(stem)).count();
         if words == 0 {
             return Vec::new();
@@ -98,7 +96,6 @@ impl Index {
         best
     }
 
-    /// How much a term tells that so many passages hold.
     fn weight(&self, holders: usize) -> f64 {
         let (all, holders) = (self.lengths.len() as f64, holders as f64);
         (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
@@ -115,7 +112,6 @@ impl Index {
 #[derive(Default)]
 struct Match {
     score: f64,
-    /// What the shared words tell.
     shared: f64,
     words: usize,
     names: usize,

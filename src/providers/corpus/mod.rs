@@ -1,8 +1,8 @@
-//! Folders of documentation or code: what a claim about them is held against, dated where the document says of when it is.
+//! The operator's folders of documents or code, dated if the document states a date.
 //!
-//! The folders are read where the daemon runs and never left: links are not followed, hidden and ignored files not read.
-//! A hit brings its passage along and names its place as `corpus://<name>/<path>#L10-L42`; no path of the machine is in
-//! anything that is stored, shown or logged. The document a claim was taken from is no evidence for it.
+//! The daemon reads only inside the folders: it skips links and hidden or ignored files. A hit includes its passage and
+//! the place `corpus://<name>/<path>#L10-L42`. No path of the machine is stored, shown or logged. The document of a
+//! claim is never evidence for it.
 
 mod dated;
 mod folder;
@@ -29,20 +29,16 @@ use crate::language::detect::detect;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "corpus";
-/// Passages of one file in an answer: more of the same document is the same witness.
+/// Passages of one file are one source.
 const PER_FILE: usize = 3;
-/// Of a snippet, characters and words.
 const SNIPPET: (usize, usize) = (300, 60);
 
-/// The folders.
 #[derive(Debug, Clone)]
 pub struct CorpusSettings {
     pub folders: Vec<FolderSettings>,
-    /// Pause between looks for changed files.
     pub rescan: Duration,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Own documents and code",
@@ -52,18 +48,18 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: false,
     local: true,
-    returns: "passages of your own files with their lines and the day the document names",
+    returns: "passages of your own files with line numbers and the date of the document",
     terms: "free: files of your own, searched in memory",
     configure: "set ENRICHMENT_CORPUS_FOLDER",
 };
 
-/// The gate this provider wants: it guards against a folder that hangs, not against asking too often.
+/// Limits the time of a folder that hangs, not the rate.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
         max_wait: Duration::from_secs(10),
         rpm: 60_000,
-        // The first question waits for the first look at the folder.
+        // The first query waits for the first scan.
         timeout: Duration::from_secs(30),
         max_bytes: usize::MAX,
         max_attempts: 1,
@@ -74,19 +70,17 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// One folder and what was last seen of it.
 #[derive(Debug)]
 struct Folder {
     settings: FolderSettings,
     choice: Choice,
     seen: RwLock<Option<Arc<Snapshot>>>,
-    /// When the last look ended; held during a look, so that there is one at a time.
+    /// When the last scan ended; locked during a scan, so that only one runs.
     looked: Arc<Mutex<Option<Instant>>>,
-    /// Why the last look saw nothing; what was seen before is no longer what is there.
+    /// Why the last scan failed; the earlier snapshot is then outdated.
     lost: RwLock<Option<String>>,
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Corpus {
     folders: Vec<Arc<Folder>>,
@@ -94,7 +88,7 @@ pub struct Corpus {
     gate: Gate,
 }
 
-/// Builds it without looking at the folders: that is done in the background, or by the first question.
+/// Builds the provider. The background task or the first query scans the folders.
 pub fn new(settings: CorpusSettings, gate: Gate) -> Result<Corpus, BadGlob> {
     let mut folders = Vec::with_capacity(settings.folders.len());
     for one in settings.folders {
@@ -115,7 +109,8 @@ impl Folder {
         self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Looks again unless somebody did within `freshness`. The look goes on when its asker is gone, for the next one.
+    /// Scans again unless a scan ended within `freshness`. A scan continues for the next caller if its caller is
+    /// cancelled.
     async fn refresh(self: &Arc<Self>, freshness: Duration) -> Result<(), AskError> {
         let mut looked = Arc::clone(&self.looked).lock_owned().await;
         if looked.is_some_and(|at| at.elapsed() < freshness) && self.seen().is_some() {
@@ -138,7 +133,7 @@ impl Folder {
             let (files, passages, left_out) = (snapshot.files.len(), snapshot.passages(), snapshot.left_out);
             tracing::info!(corpus = name, files, passages, "folder read");
             if left_out > 0 {
-                tracing::warn!(corpus = name, left_out, "no room for every file; raise providers.corpus.max_bytes");
+                tracing::warn!(corpus = name, left_out, "corpus limit reached; raise providers.corpus.max_bytes");
             }
             *folder.seen.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
             Ok(())
@@ -181,8 +176,7 @@ impl Folder {
 }
 
 impl Corpus {
-    /// What all folders hold on the question, the best first. A folder that cannot be read is an error unless another
-    /// one knows something.
+    /// Returns the hits of all folders, best first. An unreadable folder is an error only without a hit in another.
     async fn search(&self, query: &Query) -> Result<Answer, AskError> {
         let mut found: Vec<(f64, Hit)> = Vec::new();
         let (mut answer, mut failure) = (Answer::default(), None);
@@ -211,15 +205,15 @@ impl Corpus {
         if let (true, Some(failure)) = (found.is_empty(), failure) {
             return Err(failure);
         }
-        // Stable: of equal scores, the folder that was named first.
+        // A stable sort keeps the configured order of folders with equal scores.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         answer.hits = found.into_iter().take(query.limit).map(|(_, hit)| hit).collect();
         Ok(answer)
     }
 }
 
-/// The files of a folder that are the document a claim was taken from, whatever way upstream names it: by its path from
-/// the folder down, by a path of another machine, by its address in results, or by its mere name.
+/// The files that are the claim's own document. Upstream may name it by a path in the folder, a path of another
+/// machine, its `corpus://` address or its name.
 struct Own(Vec<String>);
 
 impl Own {
@@ -235,7 +229,7 @@ impl Own {
         if let Some(exact) = paths().find(|known| *known == path) {
             return Self(vec![exact.to_owned()]);
         }
-        // A longer path ends with the file's, the longest being the right one; a shorter one may mean several.
+        // A longer path ends with the file's path; the longest match is right. A shorter one may match several files.
         let outer = paths().filter(|known| ends_with_path(path, known)).max_by_key(|known| known.len());
         match outer {
             Some(known) => Self(vec![known.to_owned()]),
@@ -261,7 +255,7 @@ impl Provider for Corpus {
         0.0
     }
 
-    /// What is left out of an answer depends on the document the claim comes from.
+    /// The answer depends on the claim's own document, which is excluded.
     fn cache_key(&self, query: &Query) -> String {
         crate::cache::joined([&query.cache_key(NAME), query.source_document.as_deref().unwrap_or_default()])
     }
@@ -280,7 +274,7 @@ impl Provider for Corpus {
 
     fn keep_up(&self) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async {
-            // One that is gone keeps nobody from looking at the others.
+            // A missing folder must not stop the scan of the others.
             let mut lost = Vec::new();
             for folder in &self.folders {
                 lost.extend(folder.refresh(self.rescan / 2).await.err().map(|error| error.to_string()));

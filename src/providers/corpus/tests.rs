@@ -50,7 +50,7 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     write(&full, "ports.md", SEAPORT);
     write(&full, "more/ports.txt", "The approval of customs for Vizhinjam International Seaport came late.\n");
     let slow = over(settings(full.path()));
-    // A look that is under way and does not end.
+    // A scan that runs and does not end.
     std::mem::forget(Arc::clone(&slow.folders[0].looked).lock_owned().await);
     Some(OwnSubject {
         kind: ProviderKind::Own,

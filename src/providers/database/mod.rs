@@ -1,6 +1,6 @@
-//! A database of the operator's: queries that only read, their rows made into sentences.
+//! The operator's database: read-only queries whose rows become sentences.
 //!
-//! All rows of one query are one witness: they are one hit, named `database://<name>/<query>`.
+//! All rows of one query are one source, so they are one hit: `database://<name>/<query>`.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,14 +21,10 @@ use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
 use crate::store::{ExternalDatabase, ExternalError, ReadQuery};
 
 const NAME: &str = "database";
-/// Of one value in a sentence, characters.
 const LONGEST_VALUE: usize = 500;
-/// What a check-up asks every query about.
 const PROBED: &str = "United Nations";
-/// Of a snippet, characters and words.
 const SNIPPET: (usize, usize) = (300, 60);
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Own database",
@@ -39,11 +35,11 @@ pub static PROFILE: Profile = Profile {
     restricts_domains: false,
     local: false,
     returns: "rows of your own Postgres as sentences",
-    terms: "free: a database of your own, only ever read",
+    terms: "free: a database of your own, read only",
     configure: "set ENRICHMENT_DATABASE_URL and CORROBORATE_PROVIDERS_DATABASE_QUERIES",
 };
 
-/// The gate this provider wants; the time of a query goes on top.
+/// The gate defaults; the configured query timeout replaces theirs.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -59,7 +55,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// A query that cannot be asked as it is configured.
 #[derive(Debug, thiserror::Error)]
 #[error("query {query}: {key} {detail}")]
 pub struct BadQuery {
@@ -80,7 +75,6 @@ struct Asked {
     credibility: f64,
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Database {
     name: String,
@@ -89,7 +83,6 @@ pub struct Database {
     gate: Gate,
 }
 
-/// Builds it, or says what is wrong with the first query that cannot work. `name` is what the database is called.
 pub fn new(
     name: String,
     queries: Vec<DatabaseQuery>,
@@ -119,11 +112,10 @@ fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
     })
 }
 
-/// Sentences, and the latest date of their rows.
 type Told = (String, Option<DateTime<Utc>>);
 
 impl Asked {
-    /// What `$1` is for that claim; `None` when the query is not about it.
+    /// Returns the value of `$1` for a claim; `None` if the query does not match the claim.
     fn parameter<'a>(&self, query: &'a Query) -> Option<&'a str> {
         let parameter = match self.parameter {
             QueryParameter::Claim => query.text.as_str(),
@@ -133,7 +125,7 @@ impl Asked {
         about.then_some(parameter)
     }
 
-    /// The sentences of its rows, and the latest of their dates; `None` when no row says anything.
+    /// Returns the sentences of the rows and their latest date; `None` if there are no sentences.
     fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<Told>, AskError> {
         if let Some(unknown) =
             rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name)))
@@ -144,7 +136,7 @@ impl Asked {
         let mut sentences: Vec<String> = Vec::new();
         let mut latest = None;
         for row in rows {
-            // A row that lacks a value says nothing.
+            // A row without a required value has no sentence.
             let Some(sentence) = self.statement.fill(|name| shown(row.get(name)?)) else { continue };
             let date = self.date_column.as_ref().and_then(|column| date(row.get(column)?));
             latest = latest.max(date);
@@ -157,7 +149,6 @@ impl Asked {
     }
 }
 
-/// A column's value as a sentence holds it.
 fn shown(value: &Value) -> Option<String> {
     let text = match value {
         Value::Null => return None,
@@ -167,14 +158,13 @@ fn shown(value: &Value) -> Option<String> {
     Some(one_line(&text).chars().take(LONGEST_VALUE).collect())
 }
 
-/// A date or time as Postgres writes it into JSON; without a zone it is taken as UTC.
+/// Parses a date or time in Postgres' JSON form; without a zone it is UTC.
 fn date(value: &Value) -> Option<DateTime<Utc>> {
     super::wire::date(value.as_str()?)
 }
 
 impl Database {
-    /// All queries that are about the claim, at the same time. One that fails is an error unless another one found
-    /// something.
+    /// Runs all matching queries concurrently. A failure is an error only if no other query has rows.
     async fn search(&self, query: &Query) -> Result<Answer, AskError> {
         let asked = self.queries.iter().filter_map(|one| Some((one, one.parameter(query)?)));
         let asked = asked.map(|(one, parameter)| async move { (one, self.hit(one, parameter).await) });
@@ -218,7 +208,6 @@ impl Database {
     }
 }
 
-/// What a failure of the database means to whoever asked.
 fn ask_error(query: &str, error: &ExternalError) -> AskError {
     match error {
         ExternalError::Timeout => AskError::Timeout,
@@ -239,7 +228,6 @@ impl Provider for Database {
         0.0
     }
 
-    /// What each query would be asked with.
     fn cache_key(&self, query: &Query) -> String {
         let asked = self.queries.iter().filter_map(|one| Some(format!("{} {}", one.name, one.parameter(query)?)));
         let parts: Vec<String> = std::iter::once(NAME.to_owned()).chain(asked).collect();
@@ -248,13 +236,13 @@ impl Provider for Database {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         if self.queries.iter().all(|one| one.parameter(query).is_none()) {
-            // Nothing to ask is no call.
+            // Without a matching query no call is counted.
             return Box::pin(async { Ok(Answer::default()) });
         }
         Box::pin(self.gate.run(asker, move || self.search(query)))
     }
 
-    /// Every query, also those that no common question is about.
+    /// Runs every query, also those whose keywords do not match.
     fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
         let queries = move || async move {
             let asked = self.queries.iter().map(|one| async move { (one, self.hit(one, PROBED).await) });

@@ -8,12 +8,12 @@ use super::*;
 use crate::outbound::{AskMeter, GateState};
 use crate::store::ExternalSettings;
 
-/// The real server that the tests of the store run on; nothing is created there.
+/// The server of the store tests; nothing is created there.
 #[expect(clippy::disallowed_methods, reason = "the address comes from tests/run")]
 pub(in crate::providers) fn server() -> Option<String> {
     let url = std::env::var("TEST_DATABASE_URL").ok();
     if url.is_none() {
-        // As in the integration tests: where the services are promised, a test that cannot run has failed.
+        // As in the integration tests: if services are required, a skipped test is a failure.
         assert!(std::env::var_os("CORROBORATE_TEST_REQUIRE_SERVICES").is_none(), "TEST_DATABASE_URL is not set");
         eprintln!("skipped: TEST_DATABASE_URL is not set");
     }
@@ -125,7 +125,7 @@ async fn what_writes_is_refused_by_the_server_too() {
     }
 }
 
-/// A pooler refuses parameters at the start of a connection that it does not know.
+/// A pooler refuses unknown parameters at connection start.
 #[tokio::test]
 async fn limits_are_set_in_the_transaction_and_not_when_connecting() {
     let Some(url) = server() else { return };

@@ -1,8 +1,8 @@
-//! Event Registry (newsapi.ai): news articles in 60 languages, paid by the token.
+//! Event Registry (newsapi.ai): news articles in 60 languages, paid per token.
 //!
-//! The key travels in the body. One page of articles is one token, so one page is asked for; the paid archive is never
-//! touched. It wants to be asked one call at a time and refuses more than five. Its statuses contradict its own texts,
-//! so a refusal is classified by both, and a doubtful one by the account.
+//! The key is in the body. One page of articles costs one token, so only one page is requested, and never the paid
+//! archive. The service wants one call at a time and refuses more than five. Its statuses contradict its messages, so a
+//! refusal is classified by both, and a doubtful one by an account lookup.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -25,21 +25,16 @@ const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/api/v1/article/getArticles";
 /// Costs no token.
 const USAGE_PATH: &str = "/api/v1/usage";
-/// The key's field in every body.
 const KEY_FIELD: &str = "apiKey";
-/// The longest an item waits for the calls before its own; then this provider is one that cannot be asked now.
+/// Maximum wait for earlier calls; then the query fails.
 const LONGEST_QUEUE: Duration = Duration::from_secs(10);
 
-/// How Event Registry is reached.
 #[derive(Debug, Clone)]
 pub struct EventRegistrySettings {
-    /// Origin with an optional prefix, `https://eventregistry.org`.
     pub base_url: Url,
-    /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<ApiKey>,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Event Registry (newsapi.ai)",
@@ -49,12 +44,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::Only(wire::CODES),
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and openings of news articles of the last 31 days, with dates",
+    returns: "URLs, titles and openings of news articles of the last 31 days, with dates",
     terms: "2,000 tokens free, then 0.015 USD a token; a call is one token; at most 5 calls at once (August 2026)",
     configure: "set ENRICHMENT_EVENTREGISTRY_API_KEY",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -72,12 +66,11 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct EventRegistry {
     settings: EventRegistrySettings,
     gate: Gate,
-    /// One call at a time: with its limit of five an account serves five processes.
+    /// One call at a time, so that the limit of five serves five processes.
     permits: Semaphore,
 }
 
@@ -125,7 +118,7 @@ impl Provider for EventRegistry {
         Box::pin(self.search(query, asker))
     }
 
-    /// The account is free to ask, and open to the key alone.
+    /// The account lookup is free and needs a valid key.
     fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
         let request = self.request(USAGE_PATH, &serde_json::json!({}));
         Box::pin(async move {

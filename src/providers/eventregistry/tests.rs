@@ -50,7 +50,7 @@ pub(in crate::providers) fn tested() -> Tested {
         key: Some(KeyPlace::Field("apiKey")),
         no_content_is_nothing: true,
         title: Some("Tesla Changed A Deadline"),
-        // Not readable: a refusal stays what its words say.
+        // Unreadable: the refusal is classified by its message.
         account: Some((USAGE_PATH, r#"{"error":"down"}"#)),
         ..Habits::default()
     };
@@ -205,7 +205,7 @@ async fn a_doubtful_refusal_is_cleared_up_by_the_account() {
 
 #[tokio::test]
 async fn it_is_asked_one_call_at_a_time() {
-    // Each answer takes a while; two at once would overlap.
+    // Each answer takes a while; two concurrent ones would overlap.
     let slow = Reply::Trickle(test_server::head_promising(40, "application/json"), Duration::from_millis(5));
     let server = TestServer::start([slow]).await;
     let provider = new(EventRegistrySettings { base_url: server.url.clone(), api_key: Some(KEY.into()) }, gate());

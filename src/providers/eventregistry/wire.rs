@@ -1,5 +1,5 @@
-//! Event Registry's format: a JSON object there and back; refusals as JSON or prose, at statuses that its documentation,
-//! its Python client and its own server each explain differently.
+//! Event Registry's format: JSON objects in both directions. Refusals are JSON or prose; documentation, Python client
+//! and server explain their statuses differently.
 
 use std::time::Duration;
 
@@ -10,18 +10,17 @@ use serde_json::{Value, json};
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Answer, Hit, Query, gdelt, wire};
 
-/// The largest page.
 const MOST_ARTICLES: usize = 100;
-/// Characters of an article that are wanted: a snippet, not the text.
+/// Characters of an article: a snippet, not the text.
 const SNIPPET_CHARS: u32 = 400;
-/// Articles older than this are the paid archive. Only 7 and 31 are taken.
+/// Older articles are in the paid archive. The API accepts only 7 and 31.
 const FREE_WINDOW_DAYS: u32 = 31;
-/// The window around the date a claim speaks of: announcements come before, reports after.
+/// The window around a claim's date: announcements come before, reports after.
 const BEFORE: chrono::Duration = chrono::Duration::days(7);
 const AFTER: chrono::Duration = chrono::Duration::days(30);
-/// Domains a query may name on the smallest plan are many more.
+/// Far below the domain limit of the smallest plan.
 const MOST_SOURCES: usize = 50;
-/// The calls before ours are soon over.
+/// Earlier calls end soon.
 const CROWDED_WAIT: Duration = Duration::from_secs(3);
 
 /// ISO 639-1 and 639-3.
@@ -68,7 +67,6 @@ const LANGUAGES: [(&str, &str); 40] = [
     ("uk", "ukr"),
 ];
 
-/// The ISO 639-1 codes alone.
 pub(super) const CODES: &[&str] = &{
     let mut codes = [""; LANGUAGES.len()];
     let mut at = 0;
@@ -79,7 +77,6 @@ pub(super) const CODES: &[&str] = &{
     codes
 };
 
-/// The request's body, without the key.
 pub(super) fn body(query: &Query, now: DateTime<Utc>) -> Result<Value, AskError> {
     let phrases = gdelt::key_phrases(query);
     if phrases.is_empty() {
@@ -96,7 +93,7 @@ pub(super) fn body(query: &Query, now: DateTime<Utc>) -> Result<Value, AskError>
         "articlesCount": query.limit.clamp(1, MOST_ARTICLES),
         "articlesSortBy": "rel",
         "articleBodyLen": SNIPPET_CHARS,
-        // Keeps out of the archive, whose years cost several tokens each.
+        // Excludes the archive, whose years cost several tokens each.
         "forceMaxDataTimeWindow": FREE_WINDOW_DAYS,
     });
     let code = query.language.as_deref().and_then(|iso| LANGUAGES.iter().find(|(known, _)| *known == iso));
@@ -108,7 +105,7 @@ pub(super) fn body(query: &Query, now: DateTime<Utc>) -> Result<Value, AskError>
     if !domains.is_empty() {
         body["sourceUri"] = json!(domains);
     }
-    // An older claim is looked for in all of what is free: later reports speak of it too.
+    // An older claim is searched in all free articles, because later reports mention it too.
     let reach = chrono::Duration::days(i64::from(FREE_WINDOW_DAYS));
     if let Some(around) = query.around.filter(|around| now - *around < reach && *around - BEFORE < now) {
         let day = |moment: DateTime<Utc>| moment.format("%Y-%m-%d").to_string();
@@ -136,17 +133,15 @@ struct Articles {
 struct Article {
     #[serde(default, deserialize_with = "wire::text")]
     url: Option<String>,
-    /// A text, or a map from languages to texts.
     #[serde(default)]
     title: Value,
     #[serde(default)]
     body: Value,
     #[serde(default, deserialize_with = "wire::text")]
     lang: Option<String>,
-    /// The publisher's date.
     #[serde(default, rename = "dateTimePub", deserialize_with = "wire::text")]
     published: Option<String>,
-    /// When it was found, minutes later as a rule.
+    /// When the article was found, usually minutes later.
     #[serde(default, rename = "dateTime", deserialize_with = "wire::text")]
     found: Option<String>,
 }
@@ -171,14 +166,14 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     Ok(Answer { hits: wire::distinct(hits).take(query.limit).collect(), ..Answer::default() })
 }
 
-/// A call that cost more than its token, or that it warns of, is worth an operator's look.
+/// Logs warnings and calls that cost more than one token, for the operator.
 fn tell_of_the_call(response: &ApiResponse) {
     if let Some(warning) = response.header("warning") {
         tracing::warn!(provider = super::NAME, warning = excerpt(warning), "the provider warns");
     }
     let tokens = response.header("req-tokens").and_then(|tokens| tokens.parse::<f64>().ok());
     if let Some(tokens) = tokens.filter(|tokens| *tokens > 1.0) {
-        tracing::warn!(provider = super::NAME, tokens, "a call cost more than the one token it is accounted for");
+        tracing::warn!(provider = super::NAME, tokens, "call cost more than one token");
     }
 }
 
@@ -198,7 +193,7 @@ fn to_hit(article: Article, query: &Query) -> Option<Hit> {
     })
 }
 
-/// A text as it is, or of a map the one in that language, else in English, else any.
+/// Returns the text, or from a map the text in this language, else in English, else any.
 fn in_language(value: &Value, language: Option<&str>) -> String {
     let text = match value {
         Value::String(text) => Some(text.as_str()),
@@ -211,7 +206,7 @@ fn in_language(value: &Value, language: Option<&str>) -> String {
     text.map(wire::plain).unwrap_or_default()
 }
 
-/// What it says: the `error` or `message` of a JSON answer, else the body as it is.
+/// Returns the `error` or `message` of a JSON response, else the body.
 fn words_of(response: &ApiResponse) -> String {
     let told = wire::json::<Value>(response).ok().and_then(|body| {
         let words = [body.get("error"), body.get("message")].into_iter().flatten().filter_map(Value::as_str);
@@ -221,8 +216,8 @@ fn words_of(response: &ApiResponse) -> String {
     told.unwrap_or_else(|| String::from_utf8_lossy(&response.body).into_owned())
 }
 
-/// A refusal by what it says first and its status second: 401 is a used-up account in one text and a bad key in the
-/// next, 429 too many calls at once or too many a day.
+/// Classifies a refusal by its message, then its status. 401 is a used-up account or a bad key; 429 is concurrent or
+/// daily calls.
 fn refusal(response: &ApiResponse, words: &str) -> AskError {
     let folded = words.to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
@@ -259,7 +254,7 @@ fn is_used_up(folded: &str) -> bool {
     of_what.iter().any(|sign| folded.contains(sign)) && how.iter().any(|sign| folded.contains(sign))
 }
 
-/// Its words for a bad key and for a used-up account are mistaken for each other by its own clients.
+/// Whether to check the account, because the messages for a bad key and a used-up account are easily confused.
 pub(super) fn is_doubtful(response: &ApiResponse, error: &AskError) -> bool {
     let wait_is_named = matches!(error, AskError::Throttled { retry_after: Some(_) });
     match error {
@@ -277,7 +272,6 @@ struct Usage {
     used: Option<f64>,
 }
 
-/// Whether the account takes the key and has tokens left.
 pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
     let usage = (response.status == 200).then(|| wire::json::<Usage>(response).ok()).flatten();
     match usage {
@@ -289,7 +283,6 @@ pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
     }
 }
 
-/// What a doubtful refusal was, as the account tells.
 pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
     let usage = (account.status == 200).then(|| wire::json::<Usage>(account).ok()).flatten();
     let Some(Usage { available: Some(available), used: Some(used) }) = usage else {
@@ -297,7 +290,7 @@ pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
     };
     match error {
         _ if used >= available => AskError::QuotaGone { until: None },
-        // The account is open to the key and holds tokens, so it is neither the key nor the quota.
+        // The key opens the account and tokens are left, so the cause is neither.
         AskError::BadKey { detail } => {
             AskError::Disabled { detail: format!("{detail} (though the key opens its account, with tokens left)") }
         }

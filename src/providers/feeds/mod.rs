@@ -1,12 +1,12 @@
-//! RSS, Atom and JSON feeds of the trusted sites: what they published lately, searched in our own store.
+//! RSS, Atom and JSON feeds of the trusted sites; their recent entries are searched in our store.
 //!
-//! Feeds are configured, or found on the home pages of the allow-listed domains and remembered. The daemon reads them in
-//! rounds (`poll`); a question whose feeds were not read lately reads them itself, for a part of its time, and could not be
-//! asked where that fails: what was published three weeks ago is no answer about today. Entries of domains that are not
-//! on the allow list are never given, whatever feed they came in.
+//! 1. Feeds are configured, or found on the home pages of allow-listed domains and stored.
+//! 2. The daemon reads them in rounds (`poll`). The store coordinates which process reads which feed.
+//! 3. A query without fresh feeds reads them itself for part of its time. If that fails it returns an error, because
+//!    old entries do not answer a question about today.
 //!
-//! The store that is searched is this process's own way to it, so its gate is no business of the fleet's; who reads which
-//! feed when is agreed on in the store.
+//! Entries of domains outside the allow list are never returned. The gate is not shared among processes, because each
+//! searches the store itself.
 
 mod poll;
 #[cfg(test)]
@@ -36,33 +36,27 @@ use crate::store::{FeedFreshness, FeedSearch, FoundEntry, Store, StoreError, Wan
 use crate::telemetry::metrics;
 
 const NAME: &str = "feeds";
-/// Between two rounds of the daemon; each feed has its own pause.
+/// Interval of the daemon's rounds; each feed has its own interval.
 const ROUND: Duration = Duration::from_mins(1);
-/// A feed may come so much later than it should before it counts as not read lately, or by its pause if that is longer.
+/// Slack before a feed counts as stale; at least its interval.
 const LEAST_SLACK: Duration = Duration::from_mins(5);
-/// The most a question waits for feeds that were not read lately: others can be asked meanwhile.
+/// Maximum wait of a query for stale feeds; other providers are queried meanwhile.
 const LONGEST_FIRST_READ: Duration = Duration::from_secs(8);
-/// Rows looked at for an answer: some are of domains that are no longer allowed.
+/// Rows read for an answer, because some domains may no longer be allowed.
 const CANDIDATES: i64 = 100;
-/// Entries this far from the claim's date are about something else.
+/// Entries further from the claim's date are about something else.
 const WINDOW: Duration = Duration::from_hours(14 * 24);
 
-/// The lists of trusted and denied domains as of now.
 pub type CurrentRules = Arc<dyn Fn() -> Arc<DomainRules> + Send + Sync>;
 
-/// Which feeds, and how often.
 #[derive(Debug, Clone)]
 pub struct FeedsSettings {
     pub urls: Vec<Url>,
-    /// Whether feeds are looked for on the home pages of the trusted domains.
     pub discover: bool,
-    /// Least pause between two reads of one feed.
     pub interval: Duration,
-    /// How long entries are kept.
     pub keep: Duration,
 }
 
-/// What it works with.
 pub struct FeedsParts {
     pub store: Store,
     pub pages: Arc<PageFetcher>,
@@ -78,7 +72,6 @@ impl fmt::Debug for FeedsParts {
     }
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "RSS and Atom feeds",
@@ -88,12 +81,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and summaries of what the trusted sites published in the last two weeks",
-    terms: "free: feeds are published to be read; each is asked every 15 minutes at most",
+    returns: "URLs, titles and summaries of the last two weeks from trusted sites",
+    terms: "free: public feeds; each is read at most every 15 minutes",
     configure: "set ENRICHMENT_FEEDS_URLS, or ENRICHMENT_FEEDS_DISCOVER to true",
 };
 
-/// The gate this provider wants: the search is in our own store.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -109,24 +101,22 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Feeds {
     settings: FeedsSettings,
     parts: FeedsParts,
-    /// When this process last read feeds for a question; held while it does.
+    /// When this process last read feeds for a query; locked during a read.
     first_read: Mutex<Option<Instant>>,
-    /// When some were last seen to be fresh.
     seen_fresh: std::sync::Mutex<Option<Instant>>,
-    /// Whether it was told that most feeds are not read.
+    /// Whether the log reported that most feeds are not read.
     told: AtomicBool,
 }
 
-/// For so long feeds that were fresh are taken to be: they are read every quarter of an hour.
+/// How long feeds count as fresh without a check; feeds are read every 15 minutes.
 const FRESH_FOR: Duration = Duration::from_secs(10);
 
 pub fn new(settings: FeedsSettings, mut parts: FeedsParts) -> Feeds {
-    // Claims and pauses are compared between processes, so all go by the clock of the database.
+    // Processes compare claims and intervals, so all use the database clock.
     parts.clock = parts.store.queue_clock(parts.clock);
     Feeds {
         settings,
@@ -158,7 +148,7 @@ impl Feeds {
         Ok(Answer { hits: hits.collect(), ..Answer::default() })
     }
 
-    /// Where no feed was read lately, they are read now, for half of the asker's time at most.
+    /// If no feed is fresh, reads feeds for at most half of the caller's time.
     async fn have_something(&self, until: Instant) -> Result<(), AskError> {
         if self.is_known_to_be_fresh() || self.freshness().await?.fresh > 0 {
             return Ok(());
@@ -183,13 +173,13 @@ impl Feeds {
         Err(AskError::NotReady { detail })
     }
 
-    /// What is read now; whatever else is known rests until it is cleaned up.
+    /// Returns the feeds to read; other stored feeds wait for the clean-up.
     fn wanted(&self) -> WantedFeeds {
         let urls = self.settings.urls.iter().map(Url::to_string).collect();
         WantedFeeds { urls, sites: if self.settings.discover { self.sites() } else { Vec::new() } }
     }
 
-    /// Trusted sites. A rule for everything below a suffix names none.
+    /// Returns the trusted sites. A wildcard rule names no site.
     fn sites(&self) -> Vec<String> {
         let rules = (self.parts.rules)();
         let hosts = rules.allowed().into_iter().filter(|host| !host.starts_with("*.") && !rules.is_denied(host));
@@ -211,16 +201,16 @@ impl Feeds {
         seen.is_some_and(|at| at.elapsed() < FRESH_FOR)
     }
 
-    /// Tells how many feeds are read, and once aloud when most of them are not.
+    /// Records how many feeds are read, and logs a change to or from a majority of stale feeds.
     async fn tell(&self) -> Result<(), AskError> {
         let FeedFreshness { fresh, stale } = self.freshness().await?;
         metrics::feeds(fresh, stale);
         let is_poor = stale > fresh;
         if is_poor != self.told.swap(is_poor, Ordering::Relaxed) {
             if is_poor {
-                tracing::warn!(fresh, stale, "most feeds of the trusted sites could not be read lately");
+                tracing::warn!(fresh, stale, "most feeds of trusted sites failed recently");
             } else {
-                tracing::info!(fresh, stale, "most feeds of the trusted sites are read again");
+                tracing::info!(fresh, stale, "most feeds of trusted sites work again");
             }
         }
         Ok(())
@@ -231,7 +221,7 @@ fn unavailable(error: &StoreError) -> AskError {
     AskError::CouldNotAsk { detail: error.to_string() }
 }
 
-/// The entry as a hit; `None` when its domain is not trusted, or not asked for.
+/// Returns the entry as a hit; `None` if its domain is not trusted or not in the query.
 fn hit(entry: FoundEntry, query: &Query, rules: &DomainRules) -> Option<Hit> {
     let url = Url::parse(&entry.url).ok()?;
     let host = url.host_str()?;
@@ -264,8 +254,8 @@ impl Provider for Feeds {
         Box::pin(self.parts.gate.run(asker, move || self.search(query, until)))
     }
 
-    /// The configured feeds are read where none was read lately. Those that are yet to be found at trusted sites are not
-    /// looked for: that is a round of many pages, which the daemon makes.
+    /// Reads the configured feeds if none is fresh. It does not search sites for feeds, because that reads many pages;
+    /// the daemon does it.
     fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
         let until = asker.until;
         let look = move || async move {

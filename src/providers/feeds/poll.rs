@@ -1,5 +1,5 @@
-//! A round of reading: sites that are due are looked at for feeds, feeds that are due are read. What is due is taken by one
-//! process of the fleet; what a process leaves behind is free again after a while.
+//! One round: searches due sites for feeds and reads due feeds. One process claims what is due; an unfinished claim
+//! expires.
 
 use std::collections::BTreeSet;
 
@@ -17,35 +17,34 @@ use crate::reading::decode_for;
 use crate::reading::feeds::{Feed, FeedEntry, NoFeed, feeds_of_page, read_feed};
 use crate::store::{ClaimedFeed, FeedEntryRow, FeedReading, StoreError};
 
-/// How long a feed belongs to the process that took it: longer than any fetch.
+/// How long a process has a feed to itself; longer than any fetch.
 const CLAIM: TimeDelta = TimeDelta::minutes(3);
-/// Feeds and sites taken at a time, and read at the same time.
 const AT_ONCE: usize = 8;
 const TAKEN: i64 = 8;
-/// Home pages seldom name other feeds; a site that could not be looked at is tried again sooner.
+/// Home pages rarely change their feeds; a failed site is tried again sooner.
 const NEXT_LOOK: TimeDelta = TimeDelta::days(7);
 const NEXT_TRY: TimeDelta = TimeDelta::hours(2);
-/// A feed that fails rests longer each time, and one that throttles us this long at least.
+/// Maximum pause of a failing feed, which grows, and minimum pause after a throttle.
 const LONGEST_REST: TimeDelta = TimeDelta::days(1);
 const THROTTLED_REST: TimeDelta = TimeDelta::hours(1);
-/// Feeds taken of one site: the first ones are the general ones.
+/// Maximum feeds per site; the first ones are the general ones.
 const FEEDS_OF_A_SITE: usize = 4;
-/// Where feeds lie when the home page names none.
+/// Usual paths of feeds, if the home page names none.
 const USUAL_PATHS: [&str; 4] = ["/rss.xml", "/feed", "/rss", "/atom.xml"];
-/// Stems kept of an entry: more are a whole article, whose words are about everything.
+/// Maximum stems per entry; more belong to a whole article and match everything.
 const MOST_STEMS: usize = 200;
-/// Longest stem that is kept, bytes. An index holds the stems; no word of a language is longer.
+/// Longest stored stem in bytes. The stems are indexed, and no word is longer.
 const MAX_STEM_BYTES: usize = 256;
 
 impl Feeds {
-    /// Reads what is due, until the time is up. What fails is noted at the feed and no error of the round.
+    /// Reads what is due until the time ends. A failure is stored with the feed and is no error of the round.
     pub(super) async fn round(&self, end: Instant) -> Result<(), StoreError> {
         let (store, now) = (&self.parts.store, self.parts.clock.now());
-        // Found at no site: taken out of the configuration, they are not wanted any more.
+        // Stored without a site, so that a feed removed from the configuration is no longer read.
         let configured: Vec<(String, String)> =
             self.settings.urls.iter().map(|url| (url.to_string(), String::new())).collect();
         store.add_feeds(&configured, now).await?;
-        // Feeds that are known come first: they have news, home pages may have none.
+        // Known feeds come first: they have news, home pages may have none.
         self.read_due(end).await?;
         if self.settings.discover {
             while Instant::now() < end && self.look_at_sites(end).await? {
@@ -86,7 +85,7 @@ impl Feeds {
         let interval = TimeDelta::from_std(self.settings.interval).unwrap_or(LONGEST_REST);
         reading.next_poll_at = now + interval;
         match fetched {
-            // Our time was up, which says nothing of the feed: the claim runs out.
+            // Our time ended, which is not the feed's failure; the claim expires.
             Err(FetchError::Deadline) => return Ok(()),
             Ok(Fetched::NotModified(validators)) => {
                 (reading.etag, reading.last_modified) = (validators.etag, validators.last_modified);
@@ -125,7 +124,6 @@ impl Feeds {
         self.parts.store.finish_feed(&reading, &entries, now).await
     }
 
-    /// Looks at some home pages that are due. False when none is.
     async fn look_at_sites(&self, end: Instant) -> Result<bool, StoreError> {
         let (store, now) = (&self.parts.store, self.parts.clock.now());
         let due = store.claim_feed_sites(&self.sites(), now, now + NEXT_TRY, TAKEN).await?;
@@ -147,7 +145,7 @@ impl Feeds {
         Ok(true)
     }
 
-    /// The feeds of a site; `None` when it could not be looked at.
+    /// Returns the feeds of a site; `None` if it could not be read.
     async fn feeds_of(&self, host: &str, end: Instant) -> Option<Vec<Url>> {
         let rules = (self.parts.rules)();
         let denied = |host: &str| rules.is_denied(host);
@@ -173,7 +171,7 @@ impl Feeds {
         Some(Vec::new())
     }
 
-    /// Reads a feed on a thread for that: a large one takes a while, and what panics is no feed.
+    /// Parses a feed on a parser thread, because a large one takes long; a panic becomes an error.
     async fn parse(&self, page: FetchedPage) -> Result<Feed, String> {
         let read = move || read_feed(&page.body, page.content_type.as_deref(), &page.final_url);
         match self.parts.parsers.run(read).await {
@@ -183,7 +181,7 @@ impl Feeds {
     }
 }
 
-/// After the pause that is ours or the feed's, whichever is longer, and not in an hour that it leaves out.
+/// Returns the next read: after our interval or the feed's, whichever is longer, and outside its skipped hours.
 fn next_poll(now: DateTime<Utc>, interval: TimeDelta, feed: &Feed) -> DateTime<Utc> {
     let asked = feed.ttl.and_then(|ttl| TimeDelta::from_std(ttl).ok()).unwrap_or_default();
     let mut next = now + interval.max(asked.min(LONGEST_REST));
@@ -205,7 +203,7 @@ fn row(entry: FeedEntry, language: Option<&str>, now: DateTime<Utc>) -> FeedEntr
     let summary = tokens::tokens(&entry.summary, None);
     let names = summary.iter().filter(|token| token.capitalised && is_kept(token)).map(|token| token.stem.clone());
     let strong: BTreeSet<String> = own.iter().cloned().chain(names).take(MOST_STEMS).collect();
-    // What the summary leaves out is found too, as far as there is room.
+    // The content adds words that the summary lacks, up to the limit.
     let content = tokens::tokens(&entry.content, None);
     let words = summary.iter().chain(&content).filter(|token| is_kept(token)).map(|token| token.stem.clone());
     let stems: BTreeSet<String> = own.into_iter().chain(words).take(MOST_STEMS).collect();
@@ -216,7 +214,7 @@ fn row(entry: FeedEntry, language: Option<&str>, now: DateTime<Utc>) -> FeedEntr
         title: storable(&entry.title),
         summary: storable(&entry.summary),
         language: entry.language.or_else(|| language.map(|tag| tag.chars().take(2).collect::<String>().to_lowercase())),
-        // Nothing was published tomorrow.
+        // A publication date cannot be in the future.
         published_at: entry.published_at.map(|date| date.min(now)),
         stems: stems.into_iter().collect(),
         strong: strong.into_iter().collect(),

@@ -1,4 +1,4 @@
-//! The feeds over the real server; their own promises are in the integration tests.
+//! The feeds on the real server; integration tests check their own behaviour.
 
 use secrecy::SecretString;
 
@@ -11,7 +11,7 @@ use crate::outbound::test_server::{TestServer, answer};
 use crate::outbound::{PageSettings, PageSource};
 use crate::store::StoreSettings;
 
-/// A schema of its own, migrated. `None` without a server.
+/// A migrated schema of its own; `None` without a server.
 async fn store(pool_size: u32) -> Option<Store> {
     let url = SecretString::from(database::tests::server()?);
     let acquire_timeout = Duration::from_secs(20);
@@ -70,11 +70,11 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     ])
     .await?;
     let (empty, empty_store) = read(&["Rain in June", "Snow in May"]).await?;
-    // Its connections are gone. (Without its tables, those of another schema might be found in their place.)
+    // Its connections are closed. (Without its tables, those of another schema might be found.)
     let broken = store(4).await?;
     broken.throw_away().await.unwrap();
     broken.close().await;
-    // Its one connection is somebody else's.
+    // Another holder has its only connection.
     let slow = store(1).await?;
     let taken = slow.fleet_connection().await.unwrap();
     Some(OwnSubject {
@@ -97,7 +97,7 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
 #[tokio::test]
 async fn feeds_that_were_never_read_are_not_ready_and_no_breaker_opens() {
     let Some(store) = store(4).await else { return };
-    // Nobody listens there.
+    // There is no listener.
     let feeds = over(&store, vec!["http://127.0.0.1:9/rss".parse().unwrap()]);
     for _ in 0..8 {
         let asker =

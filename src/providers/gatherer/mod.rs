@@ -1,8 +1,7 @@
-//! Sources of a program that uses this library: whatever implements [`Gatherer`] is asked for every claim, with its own time,
-//! behind one gate, and what it knows is ranked and judged like every other text.
+//! Sources of a program that uses this library. Every [`Gatherer`] is queried for every claim, within its own time and
+//! behind one gate. Its texts are ranked and judged like all others.
 //!
-//! Several are one provider to everybody else: each is asked, and one that fails is named in the answer's
-//! [`Answer::failed`].
+//! All gatherers are one provider. A gatherer that fails is named in [`Answer::failed`].
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -25,14 +24,12 @@ use crate::language::detect::detect;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
 
 const NAME: &str = "gatherer";
-/// The longest one source may take, of the gate's time.
+/// Maximum time of one source, less than the gate's.
 const EACH: Duration = Duration::from_secs(12);
-/// Of the item's time, what is kept to put together what came.
+/// Part of the item's time that is kept for combining the results.
 const MARGIN: Duration = Duration::from_millis(500);
-/// Of a snippet, characters and words.
 const SNIPPET: (usize, usize) = (300, 60);
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Sources of your program",
@@ -42,34 +39,33 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: false,
     local: true,
-    returns: "texts or addresses that a program using this library brings",
+    returns: "texts or URLs from a program that uses this library",
     terms: "your own",
     configure: "use corroborate as a library and give it a `Gatherer` (`examples/own_steps.rs`)",
 };
 
-/// A source of evidence that is none of ours.
+/// A source of evidence outside this library.
 pub trait Gatherer: Send + Sync + Debug {
-    /// As results name the publisher of a text, and the trace one that failed.
+    /// The publisher of its texts in results, and its name in the trace if it fails.
     fn name(&self) -> &str;
-    /// What it knows of the query, the best first. Nothing is "nobody says so"; an error is "could not ask", and the two
-    /// are never the same. It is dropped when the item's time is up.
+    /// Returns results, best first. An empty list means "nothing found"; an error means "could not ask". The future is
+    /// dropped when the item's time ends.
     fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>>;
 }
 
-/// One text or page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gathered {
-    /// Where it stands. A page (`https://…`) without a text is fetched, safely, and read.
+    /// The address. A page (`https://…`) without a text is fetched with the usual protection.
     pub url: Url,
     pub title: String,
-    /// Plain text, paragraphs separated by blank lines; `None`: what stands at the address.
+    /// Plain text, blank lines between paragraphs; `None`: the page is fetched.
     pub text: Option<String>,
     pub published_at: Option<DateTime<Utc>>,
-    /// The program's word on it, 0–1; `None`: as any page of its host.
+    /// Credibility set by the program, 0–1; `None`: that of its host.
     pub credibility: Option<f64>,
 }
 
-/// The gate this provider wants: it guards against a source that hangs, not against asking too often.
+/// Limits the time of a source that hangs, not the rate.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -85,7 +81,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct GathererProvider {
     gatherers: Vec<Arc<dyn Gatherer>>,
@@ -97,9 +92,9 @@ pub fn new(gatherers: Vec<Arc<dyn Gatherer>>, gate: Gate) -> GathererProvider {
 }
 
 impl GathererProvider {
-    /// What all of them know. One that fails is an error unless another knows something.
+    /// Queries all gatherers. A failure is an error only if no other gatherer has a result.
     async fn search(&self, query: &Query, until: Instant) -> Result<Answer, AskError> {
-        // Before the gate's own time is up, or one that hangs would take what the others know with it.
+        // Ends before the gate's time, so that a source that hangs does not discard the other results.
         let own = Instant::now() + EACH;
         let ended = if own < until { AskError::Timeout } else { AskError::Deadline };
         let (until, ended) = (until.min(own), &ended);
@@ -136,13 +131,13 @@ impl GathererProvider {
     }
 }
 
-/// `None` where there is neither a text nor a page to fetch, or the address holds a log-in, which must not be stored.
+/// Returns `None` without a text or page, or if the URL contains credentials, which must not be stored.
 fn hit(name: &str, one: Gathered) -> Option<Hit> {
     let Gathered { url, title, text, published_at, credibility } = one;
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let is_page = matches!(url.scheme(), "http" | "https");
     if (text.is_none() && !is_page) || !url.username().is_empty() || url.password().is_some() {
-        tracing::debug!(gatherer = name, "what it brings has neither a text nor the address of a page");
+        tracing::debug!(gatherer = name, "gatherer result skipped because it has neither text nor URL");
         return None;
     }
     Some(Hit {
@@ -171,7 +166,7 @@ impl Provider for GathererProvider {
         0.0
     }
 
-    /// What is left out of an answer may depend on the document the claim comes from, and what is in it on who was asked.
+    /// The answer depends on the claim's own document and on the gatherers.
     fn cache_key(&self, query: &Query) -> String {
         let names: Vec<&str> = self.gatherers.iter().map(|gatherer| gatherer.name()).collect();
         let (query_key, names) = (query.cache_key(NAME), crate::cache::joined(names));
@@ -179,7 +174,7 @@ impl Provider for GathererProvider {
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
-        // A little less than is left, so that what the others know is told in time.
+        // Less than the remaining time, so that the other results arrive in time.
         let until = asker.until - MARGIN.min(asker.until.saturating_duration_since(Instant::now()) / 10);
         Box::pin(self.gate.run(asker, move || self.search(query, until)))
     }

@@ -7,7 +7,7 @@ use super::super::contract_own::{OwnSubject, gate};
 use super::*;
 use crate::outbound::AskMeter;
 
-/// What a source does when it is asked.
+/// The behaviour of a source.
 #[derive(Debug, Clone)]
 enum Does {
     Bring(Vec<Gathered>),

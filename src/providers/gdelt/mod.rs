@@ -1,7 +1,7 @@
 //! GDELT DOC 2.0: news of the last three months in 65 languages, free and best-effort.
 //!
-//! It is throttled per address with a penalty that grows with every call, so it is asked rarely (six calls a minute,
-//! evenly spaced), never retried at once, and left alone for half an hour after a refusal.
+//! GDELT throttles by address, with a penalty that grows with every call. So calls are rare (six a minute, evenly
+//! spaced), are never retried at once, and stop for half an hour after a refusal.
 
 mod query;
 #[cfg(test)]
@@ -24,20 +24,17 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 const NAME: &str = "gdelt";
 const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/api/v2/doc/doc";
-/// Its penalty was measured to last 25 minutes and longer, and asking during it makes it worse.
+/// Its measured penalty is 25 minutes or longer, and further calls extend it.
 const SHORTEST_COOLDOWN: Duration = Duration::from_mins(30);
 
-/// Its stop words are a few hundred.
+/// Its list of stop words has a few hundred.
 const MOST_REFUSED_WORDS: usize = 1_000;
 
-/// How GDELT is reached.
 #[derive(Debug, Clone)]
 pub struct GdeltSettings {
-    /// Origin with an optional prefix, `https://api.gdeltproject.org`.
     pub base_url: Url,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "GDELT DOC 2.0",
@@ -48,16 +45,15 @@ pub static PROFILE: Profile = Profile {
     restricts_domains: true,
     local: false,
     returns: "addresses and titles of news pages of the last three months",
-    terms: "free, best-effort: one call each 5 seconds, with a penalty that grows",
-    configure: "take gdelt into ENRICHMENT_PROVIDERS; it needs no key",
+    terms: "free, best effort: one call each 5 seconds, with a growing penalty",
+    configure: "add gdelt to ENRICHMENT_PROVIDERS; no key is needed",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
         max_wait: Duration::from_secs(10),
-        // It says one each 5 seconds; 10 is what was seen to be tolerated.
+        // The documented limit is one call per 5 seconds; one per 10 seconds is tolerated.
         rpm: 6,
         timeout: Duration::from_secs(15),
         max_bytes: 2 * 1024 * 1024,
@@ -69,12 +65,11 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Gdelt {
     settings: GdeltSettings,
     gate: Gate,
-    /// Words that it refused by name, in lower case. Forgotten with the process: its list changes.
+    /// Words that it refused, in lower case. Not stored, because its list changes.
     refused_words: Mutex<HashSet<String>>,
 }
 
@@ -83,7 +78,7 @@ pub fn new(settings: GdeltSettings, gate: Gate) -> Gdelt {
 }
 
 impl Gdelt {
-    /// A query whose words it refuses is followed by one simpler query: its rules are not all written down.
+    /// Searches; after a refusal of the words it sends one simpler query, because the rules are not fully documented.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let nothing_to_ask = || AskError::Refused { detail: "the query has no word that GDELT would take".to_owned() };
         let text = query::build(query, &self.refused_words()).ok_or_else(nothing_to_ask)?;
@@ -128,7 +123,7 @@ impl Provider for Gdelt {
     }
 
     fn keep_at_least(&self) -> Duration {
-        // Its index grows every fifteen minutes, and it punishes those who ask often.
+        // Its index is updated every 15 minutes, and it penalises frequent calls.
         Duration::from_mins(15)
     }
 

@@ -1,27 +1,27 @@
-//! A query that GDELT accepts, from arbitrary text. It refuses the whole query for one short phrase, one illegal
-//! character or one parenthesis too many, so nothing reaches it but letters, digits and what is written here.
+//! Builds queries that GDELT accepts. One short phrase, illegal character or extra parenthesis makes it refuse the
+//! whole query. So only letters, digits and the syntax of this file are sent.
 
 use std::collections::HashSet;
 
 use crate::cache::{joined, normalise_query};
 use crate::providers::{Query, wire};
 
-/// About 250 is the limit; 213 was accepted and 290 refused. Before encoding.
+/// The limit is about 250: 213 was accepted and 290 refused. Before encoding.
 const LONGEST: usize = 230;
 /// Shorter phrases are refused.
 const SHORTEST_PHRASE: usize = 5;
 /// Shorter words are refused as too short or too common.
 const SHORTEST_WORD: usize = 3;
-/// A term of more words is a sentence: as a phrase it would be found nowhere.
+/// A longer term is a sentence, which no article contains as a phrase.
 const LONGEST_PHRASE_WORDS: usize = 5;
-/// All pieces must occur in an article, so few find more.
+/// An article must contain all pieces, so fewer find more.
 const MOST_PIECES: usize = 4;
-/// So few pieces find too much, and plain words of the text are added.
+/// Below this number plain words of the text are added, because too much is found.
 const FEWEST_PIECES: usize = 2;
-/// Words of a sentence that are worth asking for have at least so many letters, unless they are names or numbers.
+/// Minimum letters of a search word that is neither a name nor a number.
 const CONTENT_WORD: usize = 4;
 
-/// ISO 639-1 and GDELT's name, for both directions.
+/// ISO 639-1 and GDELT's name.
 const LANGUAGES: [(&str, &str); 45] = [
     ("ar", "Arabic"),
     ("az", "Azerbaijani"),
@@ -70,7 +70,6 @@ const LANGUAGES: [(&str, &str); 45] = [
     ("zh", "Chinese"),
 ];
 
-/// The codes alone.
 pub(super) const CODES: &[&str] = &{
     let mut codes = [""; LANGUAGES.len()];
     let mut at = 0;
@@ -81,25 +80,23 @@ pub(super) const CODES: &[&str] = &{
     codes
 };
 
-/// GDELT's English name of a language.
 pub(super) fn language_name(iso: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(code, _)| *code == iso).map(|(_, name)| *name)
 }
 
-/// The ISO 639-1 code of GDELT's name.
 pub(super) fn language_code(name: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(_, known)| known.eq_ignore_ascii_case(name.trim())).map(|(code, _)| *code)
 }
 
-/// ` sourcelang:…`, where it knows the language. It knows countries by FIPS codes, which differ from ISO's where it hurts
-/// (`CH` is China), so none is asked for.
+/// Returns ` sourcelang:…` for a known language. Countries are not sent, because GDELT uses FIPS codes that differ from
+/// ISO's (`CH` is China).
 fn language_clause(query: &Query) -> String {
     let language = query.language.as_deref().and_then(language_name);
     language.map(|name| format!(" sourcelang:{}", name.to_lowercase())).unwrap_or_default()
 }
 
-/// What is asked when the first query was refused: two plain words, without phrases, marks or domains. Other domains than
-/// those asked for fall out of the answer.
+/// Returns the query after a refusal: two plain words without phrases, punctuation or domains. Other domains are
+/// removed from the results.
 pub(super) fn build_simple(query: &Query, refused: &HashSet<String>) -> Option<String> {
     const WORDS: usize = 2;
     const LONGEST_WORD: usize = 40;
@@ -116,7 +113,7 @@ pub(super) fn build_simple(query: &Query, refused: &HashSet<String>) -> Option<S
     (!taken.is_empty()).then(|| format!("{}{}", taken.join(" "), language_clause(query)))
 }
 
-/// The query, or nothing when the text holds no word that may be asked for. Without the words that were refused before.
+/// Returns the query without refused words; `None` if no word remains.
 pub(super) fn build(query: &Query, refused: &HashSet<String>) -> Option<String> {
     let language = language_clause(query);
     let mut built = String::new();
@@ -152,8 +149,8 @@ pub(super) fn build(query: &Query, refused: &HashSet<String>) -> Option<String> 
     Some(built)
 }
 
-/// Everything that an answer depends on: what is asked, what is filtered afterwards, and the day of the window. Other
-/// words for the same question are the same question.
+/// Returns the cache key: the built query, the domains that are filtered later, and the day of the window. Texts with
+/// the same built query share a key.
 pub(super) fn cache_key(query: &Query) -> String {
     let Some(built) = build(query, &HashSet::new()) else { return query.cache_key(super::NAME) };
     let mut domains: Vec<String> = query.domains.iter().map(|domain| domain.trim().to_lowercase()).collect();
@@ -162,8 +159,7 @@ pub(super) fn cache_key(query: &Query) -> String {
     joined([super::NAME, &built, &domains.join("|"), &day, &query.limit.to_string()])
 }
 
-/// The words and phrases of the query most likely to find its subject again, best first, without any operator; for
-/// services that look for every one of them as an exact phrase.
+/// Returns the words and phrases most likely to find the subject, best first, for services that search exact phrases.
 pub(in crate::providers) fn key_phrases(query: &Query) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for Piece { text, is_plain } in pieces(query) {
@@ -177,16 +173,14 @@ pub(in crate::providers) fn key_phrases(query: &Query) -> Vec<String> {
     taken
 }
 
-/// A part of the query, all of which must occur in an article.
 struct Piece {
     text: String,
-    /// Beside known terms: neither a name nor a number.
+    /// Neither a known term, a name nor a number.
     is_plain: bool,
 }
 
-/// The text's own pieces, best first: the known terms that stand in it, its names and numbers, its other words. All
-/// queries of a claim share their terms, so terms alone would ask the same every time. A text without any word to ask
-/// for is stood in for by the terms.
+/// Returns the pieces of the text, best first: known terms in it, names and numbers, other words. Other terms are the
+/// same for all queries of a claim, so they only replace a text without usable words.
 fn pieces(query: &Query) -> Vec<Piece> {
     let text: Vec<String> = words(&query.text).map(normalise_query).collect();
     let stands_in_text = |term: &&String| {
@@ -205,16 +199,15 @@ fn pieces(query: &Query) -> Vec<Piece> {
     pieces
 }
 
-/// A word of the text with what may stand inside it.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|character: char| !(character.is_alphanumeric() || matches!(character, '-' | '.' | '\'' | '’' | 'ʼ')))
         .map(|word| word.trim_matches(|character: char| !character.is_alphanumeric()))
         .filter(|word| !word.is_empty())
 }
 
-/// The word as GDELT takes it, bare or quoted; nothing when it would refuse it.
+/// Returns the word, bare or quoted, as GDELT accepts it; `None` if it would be refused.
 fn word_piece(word: &str) -> Option<String> {
-    // "Ukraine's" is asked for as "Ukraine". A word with the apostrophe inside (п'ять) cannot be asked for.
+    // "Ukraine's" becomes "Ukraine". A word with an inner apostrophe (п'ять) cannot be searched.
     let word = match word.split_once(['\'', '’', 'ʼ']) {
         Some((stem, ending)) if ending.chars().count() <= 2 && stem.chars().count() > 2 => stem,
         Some(_) => return None,
@@ -228,12 +221,11 @@ fn word_piece(word: &str) -> Option<String> {
     (length >= SHORTEST_WORD && !is_operator).then(|| word.to_owned())
 }
 
-/// A term as one quoted phrase, or as its words when it is no phrase.
 fn term_pieces(term: &str) -> Vec<String> {
     let found: Vec<&str> = words(term).collect();
     let is_phrase = (2..=LONGEST_PHRASE_WORDS).contains(&found.len())
         && found.iter().any(|word| word.chars().count() >= SHORTEST_WORD)
-        // Quoted or not, an operator is not put to the proof.
+        // Operators are excluded even in quotes.
         && !found.iter().any(|word| matches!(*word, "OR" | "AND" | "NOT"));
     if is_phrase && !term.contains(['\'', '’', 'ʼ']) {
         let phrase = found.join(" ");
@@ -244,8 +236,8 @@ fn term_pieces(term: &str) -> Vec<String> {
     found.into_iter().filter_map(word_piece).collect()
 }
 
-/// The words of a sentence most likely to find it again: names and numbers first, then the longest.
-/// With each, whether it is a name or number.
+/// Returns the most specific words of a sentence: names and numbers first, then the longest. The flag marks a name or
+/// number.
 fn content_words(text: &str) -> Vec<(String, bool)> {
     let mut ranked: Vec<(usize, (String, bool))> = words(text)
         .enumerate()
@@ -258,18 +250,17 @@ fn content_words(text: &str) -> Vec<(String, bool)> {
             Some((rank, (piece, is_name)))
         })
         .collect();
-    // Stable, so equal words stay in the order of the text.
+    // A stable sort keeps equal words in text order.
     ranked.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
     ranked.into_iter().map(|(_, piece)| piece).collect()
 }
 
-/// ` domainis:a.com` or ` (domainis:a.com OR …)` within so many bytes.
+/// Returns ` domainis:a.com` or ` (domainis:a.com OR …)` within `room` bytes.
 fn domain_clause(domains: &[String], room: usize) -> Option<String> {
     let mut clauses: Vec<String> = Vec::new();
-    // The parentheses and the blank before them.
     let mut length = 3;
     for domain in domains.iter().map(|domain| domain.to_lowercase()).filter(|domain| wire::is_domain(domain)) {
-        // A domain with a dash finds nothing, a known fault; what follows the dash does, and is filtered afterwards.
+        // Known fault: a domain with a dash finds nothing. The part after the dash works and is filtered later.
         let clause = match domain.rsplit_once('-') {
             Some((_, rest)) => format!("domain:{rest}"),
             None => format!("domainis:{domain}"),
@@ -280,7 +271,7 @@ fn domain_clause(domains: &[String], room: usize) -> Option<String> {
             clauses.push(clause);
         }
     }
-    // Parentheses may stand around OR only.
+    // Parentheses are allowed only around OR.
     match clauses.as_slice() {
         [] => None,
         [only] => Some(format!(" {only}")),
@@ -334,7 +325,7 @@ mod tests {
             ("The Bank of England kept interest rates at 5.25 in London", "\"Bank of England\" London interest rates"),
             ("Bank of England London 21 September 2023", "\"Bank of England\" London September 2023"),
             ("inflation Bank of England rates", "\"Bank of England\" rates inflation"),
-            // A plain word is added only where there is nothing else.
+            // A plain word is added only without alternatives.
             ("Bank of England decided yesterday", "\"Bank of England\" yesterday"),
             ("LONDON, interest and so on", "London interest"),
         ];
@@ -386,7 +377,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked: within the length, balanced quotes, no short phrase or word, no character GDELT refuses.
+        /// For any input: within the length, balanced quotes, no short phrase or word, no refused character.
         #[test]
         fn every_query_built_is_one_gdelt_accepts(
             text in "\\PC{0,300}",

@@ -1,5 +1,4 @@
-//! GDELT's format: JSON when all is well, plain words at status 200 when not, JSON with raw control characters now and
-//! then.
+//! GDELT's format: JSON on success, prose at status 200 on failure, and sometimes JSON with raw control characters.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -13,20 +12,18 @@ use super::query;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Answer, Hit, Query, wire};
 
-/// More answers status 200 and a sentence.
+/// A larger number returns status 200 and a sentence.
 const MOST_RECORDS: usize = 250;
-/// Records asked for beyond those wanted: syndicated copies and domains that only look alike fall out later.
+/// Extra records, because syndicated copies and similar domains are removed later.
 const SPARE_RECORDS: usize = 10;
-/// What can be searched by date.
 const REACH: Duration = Duration::days(88);
-/// The window around the date the claim speaks of: reports come before (announcements) and long after.
+/// The window around a claim's date: announcements come before, reports long after.
 const BEFORE: Duration = Duration::days(7);
 const AFTER: Duration = Duration::days(30);
 
-/// Words taken from one refusal, at most.
 const MOST_NAMED: usize = 10;
 
-/// Refusals of the query's words, as seen: a simpler one may pass. Compared in lower case, at the start.
+/// Observed refusals of the query's words, after which a simpler query may pass. Compared in lower case, at the start.
 const QUERY_REFUSALS: [&str; 7] = [
     "your query was too short or too long",
     "the specified phrase is too short",
@@ -37,7 +34,7 @@ const QUERY_REFUSALS: [&str; 7] = [
     "invalid query",
 ];
 
-/// Refusals that no other words would mend.
+/// Refusals that other words would not change.
 const OTHER_REFUSALS: [&str; 3] =
     ["invalid/unsupported country", "a maximum of 250 records", "your query must contain"];
 
@@ -59,13 +56,13 @@ struct Article {
     language: Option<String>,
 }
 
-/// `text` is a query as [`query::build`] makes it.
+/// `text` comes from [`query::build`].
 pub(super) fn url(endpoint: &Url, text: &str, asked: &Query, now: DateTime<Utc>) -> Url {
     let mut url = endpoint.clone();
     let mut parameters = url.query_pairs_mut();
     parameters.append_pair("query", text).append_pair("mode", "artlist").append_pair("format", "json");
     parameters.append_pair("maxrecords", &(asked.limit.max(1) + SPARE_RECORDS).min(MOST_RECORDS).to_string());
-    // Without a window it searches its last three months, which is the best there is for older claims too.
+    // Without a window it searches the last three months, which is also best for older claims.
     if let Some(around) = asked.around.filter(|around| (now - *around) < REACH && *around - BEFORE < now) {
         let stamp = |moment: DateTime<Utc>| moment.format("%Y%m%d%H%M%S").to_string();
         parameters.append_pair("startdatetime", &stamp((around - BEFORE).max(now - REACH)));
@@ -75,11 +72,10 @@ pub(super) fn url(endpoint: &Url, text: &str, asked: &Query, now: DateTime<Utc>)
     url
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(super) enum Reply {
     Found(Answer),
-    /// It does not take the query as it is; another one may be fine.
+    /// GDELT refuses this query; another one may pass.
     Unasked {
         detail: String,
     },
@@ -115,7 +111,7 @@ fn to_hit(article: Article, asked: &Query) -> Option<Hit> {
         url: url.to_string(),
         title: title(&article.title.unwrap_or_default()),
         snippet: String::new(),
-        // `seendate` is when GDELT crawled it.
+        // `seendate` is GDELT's crawl time.
         published_at: None,
         language: article.language.as_deref().and_then(query::language_code).map(str::to_owned),
         provider: super::NAME,
@@ -124,7 +120,7 @@ fn to_hit(article: Article, asked: &Query) -> Option<Hit> {
     })
 }
 
-/// There is no key: a 403 here is a wall before the service.
+/// There is no key, so a 403 comes from a barrier in front of the service.
 fn without_key(error: AskError) -> AskError {
     match error {
         AskError::BadKey { detail } => AskError::CouldNotAsk { detail },
@@ -144,15 +140,15 @@ fn prose(text: &str) -> Result<Reply, AskError> {
     }
 }
 
-/// The words it names as too short, too long or too common: `…: (word, other)`.
+/// Returns the words named as too short, too long or too common: `…: (word, other)`.
 pub(super) fn refused_words(detail: &str) -> Vec<String> {
     let Some((_, named)) = detail.rsplit_once(": (") else { return Vec::new() };
     let words = named.trim_end_matches(['.', ' ']).trim_end_matches(')').split([',', ' ']);
     words.map(|word| word.trim_matches('"').to_lowercase()).filter(|word| !word.is_empty()).take(MOST_NAMED).collect()
 }
 
-/// The two faults its JSON is known to have, mended: raw control characters inside strings become blanks, escapes that
-/// JSON does not know lose their backslash.
+/// Repairs two known faults of its JSON: raw control characters in strings become blanks, unknown escapes lose their
+/// backslash.
 fn repaired(text: &str) -> Cow<'_, str> {
     let mut mended = String::with_capacity(text.len());
     let mut in_string = false;
@@ -165,7 +161,7 @@ fn repaired(text: &str) -> Cow<'_, str> {
             }
             '\\' if in_string => {
                 let known = ['"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'];
-                // Of an unknown escape the backslash goes, and what follows is read on as it is.
+                // An unknown escape loses its backslash; the next character is read as usual.
                 if let Some(next) = characters.next_if(|next| known.contains(next)) {
                     mended.push('\\');
                     mended.push(next);
@@ -178,7 +174,7 @@ fn repaired(text: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// Titles come re-tokenised: `WP : Риск`, `off ; fish , boat`, `a " quoted " word`, `Biden ' s`. The blanks go.
+/// Removes the blanks of tokenised titles: `WP : Риск`, `off ; fish , boat`, `a " quoted " word`, `Biden ' s`.
 fn title(text: &str) -> String {
     static ENDINGS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w) (['’]) ?(s|t|re|ve|ll|d|m)\b").ok());
     let plain = wire::plain(text);

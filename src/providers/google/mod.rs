@@ -1,7 +1,7 @@
-//! Google Fact Check Tools, `claims:search`: reviews that fact-checkers published.
+//! Google Fact Check Tools, `claims:search`: published fact-checks.
 //!
-//! The search is by meaning: a review of the opposite claim is a normal result, and its rating rates the claim it
-//! reviewed, not ours. Comparing the two is the judging room's work.
+//! The search is semantic, so it also returns reviews of the opposite claim. A rating is about the reviewed claim, not
+//! ours; `judging` compares the two.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,21 +21,17 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 
 const NAME: &str = "google_factcheck";
 const PATH: &str = "/v1alpha1/claims:search";
-/// Keeps the key out of the URL, hence out of logs and recordings.
+/// A header keeps the key out of URLs, logs and recordings.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
-/// Pages read for one question: tokens have been seen to go on for ever.
+/// Maximum pages per query, because page tokens may never end.
 const MOST_PAGES: usize = 3;
 
-/// How Google Fact Check is reached.
 #[derive(Debug, Clone)]
 pub struct GoogleSettings {
-    /// Origin with an optional prefix, `https://factchecktools.googleapis.com`.
     pub base_url: Url,
-    /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<ApiKey>,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Google Fact Check Tools",
@@ -45,12 +41,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: true,
     local: false,
-    returns: "reviews by fact-checkers: claim, rating, publisher, date",
-    terms: "free; no quota is published, read yours in the Cloud console",
-    configure: "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to do without it",
+    returns: "fact-checks: claim, rating, publisher, date",
+    terms: "free; the quota is in your Cloud console",
+    configure: "set FACTCHECK_GOOGLE_API_KEY, or FACTCHECK_GOOGLE_ENABLED=false to disable it",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -66,7 +61,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct GoogleFactCheck {
     settings: GoogleSettings,
@@ -92,7 +86,7 @@ impl GoogleFactCheck {
                     break;
                 }
             };
-            // The same review is listed under several claims; the first is the best match.
+            // A review may be listed under several claims; the first is the best match.
             answer.reviews.extend(
                 page.reviews.into_iter().filter(|(key, _)| pages_seen.insert(key.clone())).map(|(_, review)| review),
             );

@@ -6,14 +6,14 @@ use crate::outbound::test_server::{self, Reply, answer};
 use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
 use corroborate_labelled as labelled;
 
-/// A recorded answer, with a made-up token.
+/// A recorded response with a made-up token.
 const RECORDED: &str = r#"{"claims":[{"text":"COVID-19 norms flouted in Delhi's Jaffrabad area","claimant":"Facebook,Twitter",
 "claimDate":"2021-05-11T13:44:56Z","claimReview":[{"publisher":{"name":"The Quint","site":"thequint.com"},
 "url":"https://www.thequint.com/news/webqoof/video-from-lahore-passed-off-as-covid-19-norms-flouted-in-delhi",
 "title":"Video From Lahore Passed Off as COVID-19 Norms Flouted in Delhi","reviewDate":"2021-05-11T13:44:56Z",
 "textualRating":"False","languageCode":"en"}]}]}"#;
 
-/// A page that promises another, for ever.
+/// Every page promises another.
 const ENDLESS: &str = r#"{"claims":[{"text":"a","claimReview":[{"url":"https://a.example/1","textualRating":"False"}]}],
 "nextPageToken":"CAo"}"#;
 

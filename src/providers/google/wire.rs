@@ -1,4 +1,4 @@
-//! Google's format: proto3 JSON, so every empty field is left out, and `{}` means that nothing was found.
+//! Google's format: proto3 JSON, which omits empty fields, so `{}` means that nothing was found.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use crate::domain::evidence::Review;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Query, wire};
 
-/// No length is documented; a claim is a sentence.
+/// Our own limit (none is documented); a claim is a sentence.
 const LONGEST_QUERY: usize = 400;
-/// No maximum is documented; 100 is what public clients use.
+/// Public clients use 100; no maximum is documented.
 const LARGEST_PAGE: usize = 100;
 
 #[derive(Debug, Deserialize)]
@@ -19,7 +19,7 @@ struct Page {
     claims: Vec<Claim>,
     #[serde(default, rename = "nextPageToken", deserialize_with = "wire::text")]
     token: Option<String>,
-    /// An error at status 200 would be no answer.
+    /// An error at status 200 is not an answer.
     #[serde(default)]
     error: Option<serde_json::Value>,
 }
@@ -59,7 +59,6 @@ struct Publisher {
     site: Option<String>,
 }
 
-/// One page of reviews, each with the key of its URL.
 #[derive(Debug)]
 pub(super) struct Reviews {
     pub(super) reviews: Vec<(String, Review)>,
@@ -74,12 +73,11 @@ pub(super) fn url(endpoint: &Url, query: &Query, token: Option<&str>) -> Result<
     let mut url = endpoint.clone();
     let mut parameters = url.query_pairs_mut();
     parameters.append_pair("query", &text);
-    // Reviews in other languages than the claim's could not be compared with it. The region says nothing: Google does not
-    // consider it. No age is given: an old review of a claim that comes back is the best there is.
+    // Reviews in other languages cannot be compared with the claim. Google ignores the region. No age limit: old
+    // reviews of a returning claim are useful.
     if let Some(language) = query.language.as_deref().and_then(|tag| tag.split(['-', '_']).next()) {
         parameters.append_pair("languageCode", &language.to_lowercase());
     }
-    // One site at most can be named.
     if let [domain] = query.domains.as_slice() {
         parameters.append_pair("reviewPublisherSiteFilter", domain);
     }
@@ -108,8 +106,8 @@ pub(super) fn read(response: &ApiResponse) -> Result<Reviews, AskError> {
     Ok(Reviews { reviews, next_page: page.token })
 }
 
-/// A review without a usable URL cannot be shown as evidence and is left out. One without a rating is kept: newer
-/// reviews by publishers who gave up labels have none, and the link is still worth showing.
+/// Returns `None` for a review without a usable URL. A review without a rating is kept, because newer reviews of some
+/// publishers have none.
 fn to_review(review: ClaimReview, claim: &str, claimant: Option<&String>) -> Option<(String, Review)> {
     let url = wire::page_url(&review.url?)?;
     let publisher = review.publisher.unwrap_or_default();
@@ -159,10 +157,10 @@ struct Metadata {
     quota_limit: Option<String>,
 }
 
-/// A refusal. The reason in the details says more than the status: a bad key is a 400, a switched-off API a 403.
+/// Classifies a refusal by the reason in its details: a bad key is a 400, a disabled API a 403.
 fn failure(response: &ApiResponse) -> AskError {
     let Ok(Envelope { error }) = wire::json::<Envelope>(response) else {
-        // Above the API layer errors are pages: they speak of the way there, not of the key.
+        // HTML errors come from outside the API, so they are not about the key.
         return match response.status {
             401 | 403 | 404 => {
                 AskError::CouldNotAsk { detail: format!("status {} without Google's error", response.status) }
@@ -198,7 +196,7 @@ fn throttle(response: &ApiResponse, error: &GoogleError) -> AskError {
     AskError::Throttled { retry_after: response.retry_after().or(delay) }
 }
 
-/// Google's daily quotas start anew at midnight Pacific time, 8:00 UTC in winter. An hour late in summer is harmless.
+/// Returns the next reset of Google's daily quotas: midnight Pacific time, 8:00 UTC in winter; one hour late in summer.
 fn next_pacific_midnight(now: DateTime<Utc>) -> DateTime<Utc> {
     let today = now.date_naive().and_hms_opt(8, 0, 0).map_or(now, |time| time.and_utc());
     if today > now { today } else { today + Duration::days(1) }

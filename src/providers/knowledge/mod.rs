@@ -1,7 +1,7 @@
-//! Our own stored evidence: pages read for earlier items, and the [`seeds`], found by the meaning of their sentences.
+//! The evidence store: pages read for earlier items, and the [`seeds`], found by the embedding of their sentences.
 //!
-//! It leads to stored pages by their addresses and brings no text along: what is judged is the page as it was read. It
-//! never fetches, never says more than was stored, and compares only what one and the same embedder made.
+//! This provider returns addresses of stored pages without texts, because the page is judged as it was read. It never
+//! fetches, and compares only vectors of the same embedder.
 
 pub mod seeds;
 #[cfg(test)]
@@ -21,18 +21,16 @@ use crate::inference::Embedder;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
 use crate::store::{EvidenceShelf, NearEvidence, NearTo};
 
-/// As in [`super::NAMES`].
 pub const NAME: &str = "knowledge";
 const STORAGE: Storage = Storage::Stored;
 
-/// Cosine under which a sentence is about something else. Passages on a claim's topic read about 0.5 by hashed words and
-/// more by a model; strangers stay below this with either.
+/// Minimum cosine of a sentence. Passages on the claim's topic reach about 0.5 with hashed words and more with a model;
+/// unrelated ones stay below.
 const LEAST_SIMILARITY: f64 = 0.3;
 
-/// Pages that say one and the same sentence before all who say another: copies mostly, and seldom independent.
+/// Pages with the same sentence that rank before other sentences; most are copies.
 const REPEATS: usize = 4;
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "Knowledge base",
@@ -42,16 +40,16 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: false,
     local: true,
-    returns: "stored pages whose sentences are nearest in meaning, and the seed facts",
+    returns: "stored pages with the most similar sentences, and built-in facts",
     terms: "free; this daemon's own store",
-    configure: "nothing to set: it is there as soon as DATABASE_URL, or the embedded store, is",
+    configure: "none; it uses DATABASE_URL or the embedded store",
 };
 
-/// A guard of its own: a store that has become slow must not eat an item's time, and is left alone for a moment.
+/// A separate gate: a slow store must not use up an item's time, and gets a short pause.
 pub fn gate_settings(_cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
-        // Far beyond what a store answers: only the breaker and the time limit are of use here.
+        // Far above any real rate: only the circuit breaker and the time limit matter.
         rpm: 600_000,
         max_wait: Duration::from_secs(1),
         timeout: Duration::from_secs(3),
@@ -64,10 +62,8 @@ pub fn gate_settings(_cooldown: Duration) -> GateSettings {
     }
 }
 
-/// Whether a host may not be used now.
 pub type Denied = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
-/// The provider.
 pub struct Knowledge {
     shelf: Arc<dyn EvidenceShelf>,
     embedder: Arc<dyn Embedder>,
@@ -81,7 +77,7 @@ impl fmt::Debug for Knowledge {
     }
 }
 
-/// `denied` is asked anew for every answer: the lists change while the daemon runs.
+/// `denied` is called for every answer, because the lists change at run time.
 pub fn new(shelf: Arc<dyn EvidenceShelf>, embedder: Arc<dyn Embedder>, denied: Denied, gate: Gate) -> Knowledge {
     Knowledge { shelf, embedder, denied, gate }
 }
@@ -90,9 +86,9 @@ impl Knowledge {
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let found = self.gate.run(asker, || self.look(query)).await?;
         let mut seen: HashSet<&str> = HashSet::new();
-        // A page comes once, by its best sentence.
+        // Each page is one hit, by its best sentence.
         let pages = found.iter().filter(|near| !self.is_denied(near) && seen.insert(near.url.as_str()));
-        // What many pages repeat word for word must not keep out what another one says.
+        // A sentence that many pages repeat must not displace other sentences.
         let mut repeated: HashMap<&str, usize> = HashMap::new();
         let (first, repeats): (Vec<_>, Vec<_>) = pages.partition(|near| {
             let count = repeated.entry(near.sentence.as_str()).or_default();
@@ -107,7 +103,7 @@ impl Knowledge {
         let failed = |what: &str| AskError::CouldNotAsk { detail: what.to_owned() };
         let embedded = self.embedder.embed(&[query.text.as_str()]).await;
         let embedding = embedded.map_err(|error| failed(&error.to_string()))?.pop().unwrap_or_default();
-        // A text without words is near to nothing.
+        // The embedding of a text without words is zero.
         if embedding.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }

@@ -1,10 +1,11 @@
-//! Facts that come with the program: ten that are asked for again and again, each in our own words beside a page of
-//! public reference that says so. They let a bare daemon answer the best-worn falsehoods without a search.
+//! Ten facts that are part of the program, each in our own words with a public reference page. They let a new daemon
+//! answer common falsehoods without a search.
 //!
-//! One fact alone can never support a claim, nor can it beside another page of its owner: it belongs to the independent
-//! group of whoever publishes the page (an encyclopaedia's counts by article, as all of a reference work's do). Its
-//! address carries [`MARK`], so that the page itself, when it is read, is another row of the same group.
-//! To add a fact: a line in [`SEEDS`], and its plain claim and negation in the test.
+//! A fact alone never supports a claim, nor does it with another page of its owner, because both are one independent
+//! source. (Pages of a reference work, such as an encyclopaedia, count by article.)
+//! The address contains [`MARK`], so that the page itself is a separate row of the same group.
+//!
+//! To add a fact, add a line to [`SEEDS`], and its claim and negation to the test.
 
 use std::sync::Arc;
 
@@ -14,15 +15,13 @@ use crate::language::entities;
 use crate::reading::registered_domain;
 use crate::store::{SeedRow, Store, StoreError};
 
-/// Set behind the address of the page a fact was taken from: browsers ignore it, and no read page has it.
+/// Appended to the page's address. Browsers ignore it, and no page that was read has it.
 pub const MARK: &str = "#seed-fact";
 
-/// One fact.
 #[derive(Debug, Clone, Copy)]
 pub struct Seed {
     pub text: &'static str,
     pub url: &'static str,
-    /// Of the page.
     pub title: &'static str,
     pub publisher: &'static str,
     pub language: &'static str,
@@ -40,7 +39,6 @@ const fn seed(
     Seed { text, url, title, publisher, language: "en", source_type }
 }
 
-/// The facts, by topic.
 pub static SEEDS: [Seed; 10] = [
     seed(
         "The Earth is about 4.54 billion years old, as radiometric dating of meteorites and of the oldest rocks shows.",
@@ -115,7 +113,7 @@ pub static SEEDS: [Seed; 10] = [
 ];
 
 impl Seed {
-    /// The key under which it is stored: the page's address with [`MARK`].
+    /// Returns the key in the store: the page's address with [`MARK`].
     pub fn key(&self) -> String {
         format!("{}{MARK}", self.url)
     }
@@ -143,18 +141,18 @@ impl Seed {
     }
 }
 
-/// Puts the facts into the store, where they are not yet, or not as this version and this embedder have them.
+/// Stores the facts unless the store has them from this version and embedder.
 pub async fn install(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<(), StoreError> {
     let sentences: Vec<String> = SEEDS.iter().map(|seed| ids::sentence_hash(seed.text)).collect();
     if store.has_seeds(&sentences, embedder.name()).await? {
         return Ok(());
     }
     let texts: Vec<&str> = SEEDS.iter().map(|seed| seed.text).collect();
-    // Without the model there are no facts to find; everything else goes on, and the next start tries again.
+    // Without the model there are no facts; the next start tries again.
     let embeddings = match embedder.embed(&texts).await {
         Ok(embeddings) => embeddings,
         Err(error) => {
-            tracing::warn!(%error, "the seed facts could not be embedded; they are installed at the next start");
+            tracing::warn!(%error, "embedding seed facts failed; they are installed at the next start");
             return Ok(());
         }
     };

@@ -23,7 +23,7 @@ use crate::judging::verdicts::{ClaimContext, assess};
 use crate::outbound::AskMeter;
 use crate::store::StoreError;
 
-/// A shelf in memory; the real one is tried with a real server in the integration tests.
+/// A shelf in memory; integration tests use a real server.
 #[derive(Debug)]
 struct Shelf {
     rows: Vec<NearEvidence>,
@@ -121,7 +121,7 @@ fn the_facts_are_ten_with_real_and_separate_places() {
     assert_eq!(urls.len(), 10);
 }
 
-/// What all ten facts together, and nothing else, make of a claim.
+/// The verdict on a claim from the ten facts alone.
 async fn alone(claim: &str) -> (Verdict, bool) {
     let models = Models::rules(DEFAULT_DIMENSION, 0.65);
     let embed = async |text: &str| models.embedder.embed(&[text]).await.unwrap().pop().unwrap();
@@ -177,7 +177,7 @@ async fn alone(claim: &str) -> (Verdict, bool) {
     (found.verdict, found.decisive)
 }
 
-/// A true claim may be supported or left open, never turned round; a false one never supported. Some twenty of each.
+/// About twenty claims each: a true one may be supported or open but never refuted, a false one never supported.
 #[tokio::test]
 async fn the_facts_alone_never_make_a_wrong_verdict() {
     let true_claims = [
@@ -241,12 +241,12 @@ async fn the_facts_alone_never_make_a_wrong_verdict() {
         }
     }
     assert_eq!(wrong, []);
-    // One part in 300 million is within what figures are held to agree by: a lean, and never more.
+    // One part in 300 million is within the tolerance of figures: provisional at most.
     assert!(!alone("The speed of light in vacuum is 299,792,459 metres per second.").await.1);
     assert!(refuted >= 12, "the plain falsehoods are refuted: {refuted}");
 }
 
-/// True claims about something else that a fact's figure or words come near to: none is turned round.
+/// True claims with figures or words close to a fact: none is refuted.
 #[tokio::test]
 async fn a_fact_never_refutes_a_true_claim_about_its_neighbour() {
     let claims = [
@@ -305,7 +305,7 @@ async fn a_fact_never_refutes_a_true_claim_about_its_neighbour() {
         }
     }
     assert_eq!(wrong, []);
-    // One part in 300 million is within what figures are held to agree by: a lean, and never more.
+    // One part in 300 million is within the tolerance of figures: provisional at most.
     assert!(!alone("The speed of light in vacuum is 299,792,459 metres per second.").await.1);
     for claim in [
         "The Earth is 6,000 years old.",

@@ -1,7 +1,7 @@
 //! NewsAPI.org: news articles in 14 languages, as far back as the plan permits.
 //!
-//! How far that is it tells only in a refusal; what was learnt is kept to. Its free plan is for development alone, so the
-//! operator confirms the plan before it is asked at all (`providers.newsapi.licensed`).
+//! Only a refusal states that limit; it is then respected. The free plan is for development only, so the operator must
+//! confirm the plan (`providers.newsapi.licensed`).
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -25,21 +25,17 @@ const NAME: &str = "newsapi";
 const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/v2/everything";
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
-/// Withdrawn rows can leave a page short; further pages than the second are not worth their price.
+/// Withdrawn rows can shorten a page; pages after the second are not worth their price.
 const MOST_PAGES: usize = 2;
-/// First days tried, the wanted one included, before it is asked without any.
+/// First days tried, including the wanted one, before a request without dates.
 const MOST_DATES_TRIED: usize = 2;
 
-/// How `NewsAPI` is reached.
 #[derive(Debug, Clone)]
 pub struct NewsApiSettings {
-    /// Origin with an optional prefix, `https://newsapi.org`.
     pub base_url: Url,
-    /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<ApiKey>,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "NewsAPI.org",
@@ -49,14 +45,13 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::Only(wire::CODES),
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and summaries of news articles, with dates",
+    returns: "URLs, titles and summaries of news articles, with dates",
     terms: "449 USD a month for 250,000 calls, 0.0018 USD each beyond; the free developer plan (100 calls a day) forbids \
             production",
-    configure: "set ENRICHMENT_NEWSAPI_API_KEY, and ENRICHMENT_NEWSAPI_LICENSED=true to confirm that its plan permits \
-                production, which the free developer plan does not",
+    configure: "set ENRICHMENT_NEWSAPI_API_KEY, and ENRICHMENT_NEWSAPI_LICENSED=true if your plan permits production use; \
+                the free developer plan does not",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -73,12 +68,11 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct NewsApi {
     settings: NewsApiSettings,
     gate: Gate,
-    /// How far back the plan reaches, once a refusal told. As an age: the date moves on with the days.
+    /// How far back the plan reaches, once a refusal stated it. An age, because the first day moves.
     reach: Mutex<Option<chrono::Duration>>,
 }
 
@@ -102,7 +96,7 @@ impl NewsApi {
                             hits.push(hit);
                         }
                     }
-                    // The first page sent once more ends the list.
+                    // A repeated first page ends the list.
                     is_last = last || hits.len() == known;
                 }
                 Ok(wire::Page::End | wire::Page::TooFar { .. }) => is_last = true,
@@ -116,8 +110,8 @@ impl NewsApi {
         Ok(Answer { hits, ..answer })
     }
 
-    /// The first page and whether it is the last: within the dates that are wanted, then within those the plan grants,
-    /// and since what it says it grants has been seen to be refused too, then without dates.
+    /// Returns the first page and whether it is the last. It tries the wanted dates, then those that the plan grants,
+    /// then no dates, because granted dates may be refused too.
     async fn first_page(&self, query: &Query, asker: Asker<'_>) -> Result<(Vec<Hit>, bool, Option<Window>), AskError> {
         let wanted = |horizon| wire::window(query, self.gate.now().date_naive(), horizon);
         let mut window = wanted(self.horizon());
@@ -158,18 +152,17 @@ impl NewsApi {
         self.gate.ask(request, asker, |response| wire::read(response, query)).await
     }
 
-    /// The first day that the plan permits, as far as it is known.
     fn horizon(&self) -> Option<NaiveDate> {
         let reach = *self.reach.lock().unwrap_or_else(PoisonError::into_inner);
         reach.and_then(|reach| self.gate.now().date_naive().checked_sub_signed(reach))
     }
 
     fn learn(&self, granted: NaiveDate, refused: Window) {
-        // It has refused the very day it says it permits: then the next one is meant.
+        // The refused day is the granted one, so the next day is meant.
         let first = if refused.from >= granted { refused.from.succ_opt().unwrap_or(granted) } else { granted };
         let reach = (self.gate.now().date_naive() - first).max(chrono::Duration::zero());
         *self.reach.lock().unwrap_or_else(PoisonError::into_inner) = Some(reach);
-        tracing::info!(provider = NAME, %first, "the plan reaches back to this day");
+        tracing::info!(provider = NAME, %first, "provider plan limits the search to this date");
     }
 }
 

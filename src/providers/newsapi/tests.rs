@@ -11,7 +11,7 @@ const ANSWER: &str = r#"{"status":"ok","totalResults":2,"articles":[
  {"source":{"id":null,"name":"[Removed]"},"author":null,"title":"[Removed]","description":"[Removed]",
   "url":"https://removed.com","urlToImage":null,"publishedAt":"1970-01-01T00:00:00Z","content":"[Removed]"}]}"#;
 
-/// Promises more than it has, page after page.
+/// Promises more on every page.
 const ENDLESS: &str =
     r#"{"status":"ok","totalResults":8342,"articles":[{"title":"a","url":"https://news.example/a"}]}"#;
 
@@ -136,7 +136,7 @@ async fn the_plans_horizon_is_learnt_once_and_kept_to() {
 
 #[tokio::test]
 async fn a_horizon_that_contradicts_itself_is_survived() {
-    // It refuses the very day that it grants, then the next one too.
+    // The granted day is refused, then the next one too.
     let day = days_ago(67);
     let replies = [too_far(400, day, day), too_far(426, days_ago(66), days_ago(66)), test_server::json(ANSWER)];
     let (bench, outcome) = ask(replies, &dated(60)).await;

@@ -10,17 +10,17 @@ use url::Url;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Hit, Query, wire};
 
-/// Of `q`, as documented.
+/// Documented limits of `q`.
 const LONGEST_QUERY: usize = 500;
 const MOST_WORDS: usize = 30;
 const LARGEST_PAGE: usize = 100;
-/// Rows asked for beyond those wanted, since withdrawn ones fall out.
+/// Extra rows, because withdrawn ones are removed.
 const SPARE_ROWS: usize = 5;
-/// The window around the date a claim speaks of: announcements come before, reports after.
+/// The window around a claim's date: announcements come before, reports after.
 const BEFORE: Duration = Duration::days(7);
 const AFTER: Duration = Duration::days(30);
 
-/// ISO 639-1 and the code it takes. Ukrainian is none of them.
+/// ISO 639-1 and the API's code. Ukrainian is not supported.
 const LANGUAGES: [(&str, &str); 14] = [
     ("ar", "ar"),
     ("de", "de"),
@@ -38,7 +38,6 @@ const LANGUAGES: [(&str, &str); 14] = [
     ("zh", "zh"),
 ];
 
-/// The ISO 639-1 codes alone.
 pub(super) const CODES: &[&str] = &{
     let mut codes = [""; LANGUAGES.len()];
     let mut at = 0;
@@ -49,15 +48,14 @@ pub(super) const CODES: &[&str] = &{
     codes
 };
 
-/// The days an article may be of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Window {
     pub(super) from: NaiveDate,
     pub(super) to: NaiveDate,
 }
 
-/// The days around the claim's date that the plan permits; none when there is no date, or when all of them lie before
-/// what the plan permits: then all that it has is searched, since later articles speak of the claim too.
+/// Returns the permitted days around the claim's date. `None` without a date, or if all days are before the plan's
+/// limit: later articles mention the claim too.
 pub(super) fn window(query: &Query, today: NaiveDate, horizon: Option<NaiveDate>) -> Option<Window> {
     let day = query.around?.date_naive();
     let wanted = day.checked_sub_signed(BEFORE)?;
@@ -93,8 +91,8 @@ pub(super) fn url(endpoint: &Url, query: &Query, window: Option<Window>, page: u
     Ok(url)
 }
 
-/// The text without its operators: `+must`, `-not`, `"phrase"`, parentheses, and the words AND, OR and NOT, which are read
-/// as such in capitals only.
+/// Removes operators: `+must`, `-not`, `"phrase"`, parentheses, and AND, OR and NOT, which are operators only in
+/// capitals.
 pub(super) fn harmless(text: &str) -> String {
     let spaced: String =
         text.chars().map(|c| if matches!(c, '"' | '(' | ')' | '“' | '”' | '«' | '»') { ' ' } else { c }).collect();
@@ -106,16 +104,15 @@ pub(super) fn harmless(text: &str) -> String {
     wire::clip(&words.collect::<Vec<_>>().join(" "), LONGEST_QUERY, MOST_WORDS)
 }
 
-/// What an answer is.
 #[derive(Debug)]
 pub(super) enum Page {
     Articles {
         hits: Vec<Hit>,
         is_last: bool,
     },
-    /// Beyond what the plan lets be paged through.
+    /// The page is beyond the plan's limit.
     End,
-    /// The window begins before what the plan permits, which is from this day.
+    /// The window begins before the first permitted day, `granted`.
     TooFar {
         granted: NaiveDate,
     },
@@ -152,7 +149,7 @@ struct Article {
 pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Page, AskError> {
     let body = match wire::json::<Body>(response) {
         Ok(body) => body,
-        // Its own errors are JSON: a page is a wall before it, and says nothing of the key.
+        // Its own errors are JSON, so HTML comes from a barrier in front of it and is not about the key.
         Err(_) if matches!(response.status, 401 | 403) => {
             let detail = format!("status {} without NewsAPI's error", response.status);
             return Err(AskError::CouldNotAsk { detail });
@@ -180,7 +177,6 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Page, AskErr
 fn to_hit(article: Article, query: &Query) -> Option<Hit> {
     let url = wire::page_url(&article.url?).filter(|url| wire::is_within(url, &query.domains))?;
     let title = wire::plain(&article.title.unwrap_or_default());
-    // Withdrawn: what is left is a row without an article.
     if title == "[Removed]" || url.host_str() == Some("removed.com") {
         return None;
     }
@@ -197,7 +193,7 @@ fn to_hit(article: Article, query: &Query) -> Option<Hit> {
     })
 }
 
-/// `First 200 characters … [+2345 chars]` without the count.
+/// Removes the count from `First 200 characters … [+2345 chars]`.
 fn without_count(text: &str) -> &str {
     match text.rsplit_once("[+") {
         Some((head, tail)) if tail.ends_with("chars]") => head.trim_end(),
@@ -205,7 +201,7 @@ fn without_count(text: &str) -> &str {
     }
 }
 
-/// A refusal by its code. Two are none: the end of what may be paged through, and a date before the plan's horizon.
+/// Classifies a refusal by its code. The end of the pages and a date before the plan's limit are no errors.
 fn refusal(response: &ApiResponse, body: &Body) -> Result<Page, AskError> {
     let code = body.code.as_deref().unwrap_or_default();
     let message = body.message.as_deref().unwrap_or_default();
@@ -232,7 +228,7 @@ fn refusal(response: &ApiResponse, body: &Body) -> Result<Page, AskError> {
     })
 }
 
-/// `… as far back as 2024-04-29, but you have requested …`: nothing else tells what the plan permits.
+/// Parses `… as far back as 2024-04-29, but you have requested …`, the only source of the plan's limit.
 fn granted(message: &str) -> Option<NaiveDate> {
     static GRANTED: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)as far back as (\d{4}-\d{2}-\d{2})").ok());
@@ -240,7 +236,7 @@ fn granted(message: &str) -> Option<NaiveDate> {
     NaiveDate::parse_from_str(found.get(1)?.as_str(), "%Y-%m-%d").ok()
 }
 
-/// The plan's allowance, when it names a period of hours ("50 requests available every 12 hours"); else a burst.
+/// A named period of hours ("50 requests available every 12 hours") is the plan's quota; otherwise it is a burst.
 fn throttle(response: &ApiResponse, message: &str) -> AskError {
     static PERIODS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)(?:every|over an?) (\d{1,3})[ -]hours?").ok());
@@ -248,7 +244,7 @@ fn throttle(response: &ApiResponse, message: &str) -> AskError {
         periods.captures_iter(message).filter_map(|found| found.get(1)?.as_str().parse().ok()).min()
     };
     if let Some(hours) = PERIODS.as_ref().and_then(hours) {
-        // The shortest period named is when the next calls are given.
+        // The next calls are granted after the shortest period.
         return AskError::QuotaGone { until: response.received_at.checked_add_signed(Duration::hours(hours)) };
     }
     AskError::Throttled { retry_after: response.retry_after() }

@@ -1,7 +1,7 @@
-//! `SearxNG`: a metasearch instance of the operator's own, without a key.
+//! SearxNG: the operator's own metasearch instance, without a key.
 //!
-//! It needs `json` among the instance's `search.formats`, and its limiter off (or our address on its pass list): the
-//! limiter allows four such requests an hour.
+//! The instance needs `json` in `search.formats`. Its limiter allows four such requests an hour, so it must be off or
+//! have our address on its pass list.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -20,19 +20,16 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 const NAME: &str = "searxng";
 const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/search";
-/// Its limiter refuses whoever does not take HTML as well.
+/// Its limiter refuses clients that do not accept HTML.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/html;q=0.9");
 
-/// How the instance is reached.
 #[derive(Debug, Clone)]
 pub struct SearxngSettings {
-    /// Origin with an optional prefix.
+    /// Origin and optional path prefix.
     pub base_url: Url,
-    /// Its categories, comma-separated; unknown ones it drops without a word.
     pub categories: String,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "SearxNG",
@@ -42,12 +39,11 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and snippets of web and news pages",
+    returns: "URLs, titles and snippets of web and news pages",
     terms: "free; your own instance",
     configure: "set ENRICHMENT_SEARXNG_BASE_URL to your own instance",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
@@ -63,7 +59,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct Searxng {
     settings: SearxngSettings,
@@ -80,7 +75,7 @@ impl Searxng {
         let url = wire::url(&endpoint, query, &self.settings.categories)?;
         let language = wire::accept_language(query.language.as_deref());
         let language = HeaderValue::from_str(&language).unwrap_or(HeaderValue::from_static("en"));
-        // Accept-Encoding, which its limiter looks at too, is the client's own.
+        // The HTTP client sets `Accept-Encoding`, which the limiter also checks.
         let request = ApiRequest::get(url).header(ACCEPT, ACCEPTED).header(ACCEPT_LANGUAGE, language);
         self.gate.ask(request, asker, |response| wire::read(response, query)).await
     }

@@ -153,7 +153,7 @@ async fn domains_are_asked_for_and_held_to() {
 }
 
 proptest::proptest! {
-    /// No token that is sent starts with a command's sign.
+    /// No sent token starts with a command character.
     #[test]
     fn no_token_is_a_command(text in "[\\PC\\x00-\\x20!:<?]{0,200}") {
         let sent = wire::harmless(&text);

@@ -1,5 +1,5 @@
-//! The format of `SearxNG`. The query text is parsed token by token for commands, and an answer without results may mean that
-//! the engines were not reached.
+//! The format of SearxNG. It parses the query by tokens for commands. An answer without results may mean that the
+//! engines failed.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use url::Url;
 use crate::outbound::{ApiResponse, AskError, excerpt};
 use crate::providers::{Answer, Hit, Query, wire};
 
-/// Longer queries are cut or refused by the engines behind it.
+/// The engines cut or refuse longer queries.
 const LONGEST_QUERY: usize = 300;
 const MOST_WORDS: usize = 40;
 
 #[derive(Debug, Deserialize)]
 struct Page {
-    /// Its absence is not emptiness: `{"error": …}` is an answer too.
+    /// If it is missing, the answer is not empty: `{"error": …}` is possible too.
     results: Option<Value>,
     #[serde(default, deserialize_with = "wire::list")]
     unresponsive_engines: Vec<Value>,
@@ -34,10 +34,10 @@ struct Found {
     published: Option<String>,
 }
 
-/// The text without commands: `!bang` (which may redirect to another site), `?bang` (of old versions), `:language`,
-/// `<timeout`; also behind other punctuation, in case something on the way takes that off.
+/// Removes commands: `!bang` (may redirect to another site), `?bang` (old versions), `:language`, `<timeout`. Also
+/// after other punctuation, in case it is removed on the way.
 ///
-/// Its tokens end where Python sees white space, which is at some control characters too.
+/// Tokens end at Python's white space, which includes some control characters.
 pub(super) fn harmless(text: &str) -> String {
     let tokens = text.split(|character: char| character.is_whitespace() || character.is_control());
     let kept: Vec<String> = tokens.map(without_command).filter(|token| !token.is_empty()).collect();
@@ -73,7 +73,7 @@ pub(super) fn url(endpoint: &Url, query: &Query, categories: &str) -> Result<Url
     Ok(url)
 }
 
-/// What it takes as a language; anything else is a 400.
+/// Whether the instance accepts the language; others return 400.
 fn is_language(code: &str) -> bool {
     let is_letters = |part: &str, lengths: std::ops::RangeInclusive<usize>| {
         lengths.contains(&part.len()) && part.chars().all(|character| character.is_ascii_alphabetic())
@@ -84,7 +84,7 @@ fn is_language(code: &str) -> bool {
     }
 }
 
-/// Never empty, or its limiter refuses.
+/// Never empty, because the limiter would refuse it.
 pub(super) fn accept_language(language: Option<&str>) -> String {
     match language.filter(|code| is_language(code)) {
         Some("en") | None => "en".to_owned(),
@@ -95,12 +95,12 @@ pub(super) fn accept_language(language: Option<&str>) -> String {
 pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
     match response.status {
         200 => {}
-        // JSON is off by default, and then every request of ours is refused: nothing a retry mends.
+        // JSON is off by default, and every request is then refused; a retry does not help.
         403 => {
             let detail = "the instance refuses JSON: add json to search.formats in its settings.yml".to_owned();
             return Err(AskError::Disabled { detail });
         }
-        // Its limiter, which takes us for a bot: followed, it would be the home page at status 200.
+        // The limiter classifies us as a bot. If followed, the redirect is the home page at status 200.
         302 if response.header("location").is_some_and(is_home_page) => {
             return Err(AskError::Throttled { retry_after: response.retry_after() });
         }
@@ -121,7 +121,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
         return Err(AskError::Malformed { detail: "the answer has no list of results".to_owned() });
     };
     let found: Vec<Found> = results.into_iter().filter_map(|found| serde_json::from_value(found).ok()).collect();
-    // The reasons are translated into the request's language: that there are some is what counts.
+    // The reasons are translated, so only their presence counts.
     if found.is_empty() && !page.unresponsive_engines.is_empty() {
         return Err(AskError::CouldNotAsk { detail: unresponsive(&page.unresponsive_engines) });
     }
@@ -130,7 +130,6 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     Ok(Answer { hits, ..Answer::default() })
 }
 
-/// `/`, or the same with an origin before it.
 fn is_home_page(place: &str) -> bool {
     place == "/" || Url::parse(place).is_ok_and(|url| url.path() == "/" && url.query().is_none())
 }
@@ -147,7 +146,7 @@ fn to_hit(found: Found, query: &Query) -> Option<Hit> {
     let url = wire::page_url(&found.url?).filter(|url| wire::is_within(url, &query.domains))?;
     Some(Hit {
         url: url.to_string(),
-        // It hands out plain text: decoding entities once more would change it.
+        // The text is plain: decoding entities would change it.
         title: wire::one_line(&found.title.unwrap_or_default()),
         snippet: wire::one_line(&found.content.unwrap_or_default()),
         published_at: found.published.as_deref().and_then(wire::date),

@@ -1,7 +1,7 @@
 //! `SerpAPI`: Google's web and news results, paid per search.
 //!
-//! It takes its key as a query parameter only, so the key joins the URL when the request is sent and leaves the answer
-//! (which repeats it) before anybody reads it. Both 200 with `error` and 429 have two meanings each.
+//! The key is a query parameter. It is added to the URL when the request is sent, and removed from the response, which
+//! repeats it. 200 with `error` and 429 have two meanings each.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -21,22 +21,17 @@ use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatu
 const NAME: &str = "serpapi";
 const STORAGE: Storage = Storage::Stored;
 const PATH: &str = "/search.json";
-/// Free to ask.
 const ACCOUNT_PATH: &str = "/account.json";
 const KEY_PARAMETER: &str = "api_key";
-/// What is that fresh is in the news first.
+/// The age of claims that are searched in the news first.
 const NEWS_AGE: chrono::Duration = chrono::Duration::days(3);
 
-/// How `SerpAPI` is reached.
 #[derive(Debug, Clone)]
 pub struct SerpApiSettings {
-    /// Origin with an optional prefix, `https://serpapi.com`.
     pub base_url: Url,
-    /// Without one nothing is sent for it; recordings and simulators need none.
     pub api_key: Option<ApiKey>,
 }
 
-/// What is fixed of it.
 pub static PROFILE: Profile = Profile {
     name: NAME,
     title: "SerpAPI",
@@ -46,18 +41,17 @@ pub static PROFILE: Profile = Profile {
     languages: Languages::All,
     restricts_domains: true,
     local: false,
-    returns: "addresses, titles and snippets of Google's news and web results",
-    terms: "about 75 USD a month for 5,000 searches, of which a fifth an hour; some 100 free (2026, not confirmed)",
+    returns: "URLs, titles and snippets of Google's news and web results",
+    terms: "about 75 USD a month for 5,000 searches, at most a fifth an hour; about 100 free (2026, not confirmed)",
     configure: "set ENRICHMENT_SERPAPI_API_KEY",
 };
 
-/// The gate this provider wants; the operator's rate, limit and price go on top.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
         name: NAME,
         max_wait: Duration::from_secs(10),
         rpm: 10,
-        // It runs a real search, which takes seconds to tens of seconds.
+        // SerpAPI runs a real search, which takes seconds to tens of seconds.
         timeout: Duration::from_secs(30),
         max_bytes: 4 * 1024 * 1024,
         // Every attempt may be charged.
@@ -70,7 +64,6 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
     }
 }
 
-/// The provider.
 #[derive(Debug)]
 pub struct SerpApi {
     settings: SerpApiSettings,
@@ -82,8 +75,7 @@ pub fn new(settings: SerpApiSettings, gate: Gate) -> SerpApi {
 }
 
 impl SerpApi {
-    /// A claim of these days is looked for in the news, and in the web when the news know nothing of it; any other in
-    /// the web at once.
+    /// Searches the news for a recent claim, and the web if the news have no hit or the claim is older.
     async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
         let is_fresh = query.around.is_some_and(|around| (self.gate.now() - around).abs() <= NEWS_AGE);
         if is_fresh {
@@ -127,7 +119,7 @@ impl Provider for SerpApi {
         Box::pin(self.search(query, asker))
     }
 
-    /// The account is free to ask, and open to the key alone.
+    /// The account lookup is free and needs a valid key.
     fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
         let request = self.request(super::wire::endpoint(&self.settings.base_url, ACCOUNT_PATH));
         Box::pin(async move {

@@ -1,5 +1,5 @@
-//! The format of `SerpAPI`: `organic_results` of the web, `news_results` of the news (single ones and clusters), and `error`,
-//! which is an answer or a failure by `search_metadata.status`.
+//! The format of `SerpAPI`: `organic_results` (web), `news_results` (single stories and clusters), and `error`, which
+//! is an answer or a failure by `search_metadata.status`.
 
 use std::sync::LazyLock;
 
@@ -15,10 +15,9 @@ use crate::providers::{Answer, Hit, Query, wire};
 /// Google reads 32 words.
 const MOST_WORDS: usize = 32;
 const LONGEST_QUERY: usize = 400;
-/// A page of the web; the news have one page of about 100.
+/// Results of a web page; the news have one page of about 100.
 const MOST_RESULTS: usize = 100;
 
-/// What is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Engine {
     Web,
@@ -43,8 +42,7 @@ struct Metadata {
     status: Option<String>,
 }
 
-/// A result, a story of a cluster, or a cluster, which has no link of its own. `source` is a name or an object, and not
-/// needed.
+/// A result, a story of a cluster, or a cluster, which has no link. `source` (a name or an object) is not needed.
 #[derive(Debug, Deserialize)]
 struct Found {
     #[serde(default, deserialize_with = "wire::text")]
@@ -65,7 +63,7 @@ struct Found {
 
 pub(super) fn url(endpoint: &Url, engine: Engine, query: &Query) -> Result<Url, AskError> {
     let sites = wire::site_clause(&query.domains);
-    // The clause is never cut: half of it would be a word.
+    // The clause is never cut, because a partial clause would be a search word.
     let (longest, most) = sites.as_ref().map_or((LONGEST_QUERY, MOST_WORDS), |sites| {
         (LONGEST_QUERY.saturating_sub(sites.chars().count() + 1), MOST_WORDS - sites.split_whitespace().count())
     });
@@ -96,7 +94,7 @@ pub(super) fn url(endpoint: &Url, engine: Engine, query: &Query) -> Result<Url, 
     Ok(url)
 }
 
-/// Google's own code of the interface's language, in which results are preferred. Others are left out: an unknown one is
+/// Returns Google's interface language, whose results are preferred. Others are not sent, because an unknown one is
 /// refused.
 fn interface_language(iso: &str) -> Option<&str> {
     match iso {
@@ -109,7 +107,7 @@ fn interface_language(iso: &str) -> Option<&str> {
     }
 }
 
-/// The text without what Google reads as an operator: quotes, `-not`, `OR`, `|`, `*`, `site:` and the like.
+/// Removes Google's operators: quotes, `-not`, `OR`, `|`, `*`, `site:` and others.
 pub(super) fn harmless(text: &str) -> String {
     let spaced: String = text
         .chars()
@@ -118,7 +116,7 @@ pub(super) fn harmless(text: &str) -> String {
     let tokens = spaced.split_whitespace().map(|token| token.trim_start_matches(['-', '+', '~', '@']));
     let words = tokens.filter(|token| !token.is_empty()).map(|token| match token {
         "OR" | "AND" | "AROUND" => token.to_lowercase(),
-        // `word:` with something behind it may be an operator; a time (10:30) is none.
+        // `word:` before text may be an operator; a time (10:30) is not.
         _ if token.starts_with(|c: char| c.is_ascii_alphabetic()) => token.replace(':', " "),
         _ => token.to_owned(),
     });
@@ -128,7 +126,7 @@ pub(super) fn harmless(text: &str) -> String {
 pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
     let page = match wire::json::<Page>(response) {
         Ok(page) => page,
-        // Its own errors are JSON: a page is a wall before it, and says nothing of the key.
+        // Its own errors are JSON, so HTML comes from a barrier in front of it and is not about the key.
         Err(_) if matches!(response.status, 401 | 403) => {
             let detail = format!("status {} without SerpAPI's error", response.status);
             return Err(AskError::CouldNotAsk { detail });
@@ -143,7 +141,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
         let is_answer = status.as_deref() == Some("Success") && error.contains("returned any results");
         return if is_answer { Ok(Answer::default()) } else { Err(refusal(response, &error)) };
     }
-    // "Processing" and "Error" without a word of what failed.
+    // "Processing" and "Error" without a reason.
     if let Some(status) = status.filter(|status| status != "Success" && status != "Cached") {
         return Err(AskError::CouldNotAsk { detail: format!("the search ended as {}", excerpt(&status)) });
     }
@@ -161,7 +159,7 @@ fn rows(list: Value) -> Vec<Found> {
     rows.into_iter().filter_map(|row| serde_json::from_value(row).ok()).collect()
 }
 
-/// A cluster as its stories, the highlighted one first.
+/// Returns a cluster as its stories, the highlighted one first.
 fn flattened(mut found: Found) -> Vec<Found> {
     let stories = std::mem::take(&mut found.stories);
     let inner = found.highlight.take().into_iter().chain(stories);
@@ -185,8 +183,8 @@ fn to_hit(found: Found, query: &Query, now: DateTime<Utc>) -> Option<Hit> {
     })
 }
 
-/// `09/24/2026, 07:00 AM, +0000 UTC` (month first), `Nov 3, 2026`, or `5 hours ago`. In the words of other languages, or
-/// in months, it says too little to be a date.
+/// Parses `09/24/2026, 07:00 AM, +0000 UTC` (month first), `Nov 3, 2026`, or `5 hours ago`. Other languages and months
+/// are too vague for a date.
 pub(super) fn date(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     static RELATIVE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)^(\d{1,3}|an?) (minute|min|hour|day|week)s? ago$").ok());
@@ -230,13 +228,13 @@ fn refusal(response: &ApiResponse, words: &str) -> AskError {
     match response.status {
         200 if says(&["missing query", "unsupported", "invalid parameter"]) => AskError::Refused { detail },
         200 => AskError::CouldNotAsk { detail },
-        // The account, not the key, is what it refuses.
+        // SerpAPI refuses the account, not the key.
         403 => AskError::Disabled { detail },
         _ => response.status_error().unwrap_or(AskError::Server { status: response.status }),
     }
 }
 
-/// A 429 without a wait and without clear words is the hour's limit or the month's end.
+/// A 429 without a wait or a clear message is the hourly limit or the end of the monthly quota.
 pub(super) fn is_doubtful(response: &ApiResponse, error: &AskError) -> bool {
     let says_which = |error: &AskError| {
         let words = String::from_utf8_lossy(&response.body).to_lowercase();
@@ -253,7 +251,6 @@ struct Account {
     plan_searches_left: Option<f64>,
 }
 
-/// Whether the account takes the key and has searches left.
 pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
     if let Some(error) = response.status_error() {
         return Err(error);
@@ -265,7 +262,6 @@ pub(super) fn account(response: &ApiResponse) -> Result<(), AskError> {
     }
 }
 
-/// What a doubtful 429 was, as the account tells.
 pub(super) fn explain(error: AskError, account: &ApiResponse) -> AskError {
     let account = (account.status == 200).then(|| wire::json::<Account>(account).ok()).flatten();
     let left = account.and_then(|account| account.total_searches_left.or(account.plan_searches_left));
