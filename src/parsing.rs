@@ -37,12 +37,12 @@ const STACK_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotParsed {
     /// The parser panicked; only this page is lost.
-    #[error("the parser failed at it")]
+    #[error("the parser failed")]
     Crashed,
-    #[error("it was not parsed in time")]
+    #[error("parsing did not end in time")]
     TooSlow,
     /// The parse did not begin, which says nothing of the page.
-    #[error("no place to parse it was free in time: this machine is too busy")]
+    #[error("no free parser in time: this machine is too busy")]
     NoPlace,
 }
 
@@ -141,7 +141,7 @@ impl Parsers {
             drop(sender.send(work()));
         });
         if let Err(error) = thread {
-            tracing::warn!(%error, "no thread for parsing; the machine is out of memory or threads");
+            tracing::warn!(%error, "no thread for parsing; out of memory or threads");
             return Err(NotParsed::NoPlace);
         }
         // Also when the caller leaves before the limit: nothing would watch the parse any more, and it may hang.

@@ -1,4 +1,4 @@
-//! Puts the files of `lexicon/` into the program, one text a role: a new language is a folder there, and nothing else.
+//! Embeds the files of `lexicon/`, one text per role. To add a language, add a folder.
 
 #[path = "src/lexicon/format.rs"]
 mod format;
@@ -28,14 +28,13 @@ fn main() -> Result<()> {
     writeln!(std::io::stdout(), "cargo::rerun-if-changed=lexicon\ncargo::rerun-if-changed=src/lexicon/format.rs")
 }
 
-/// What a folder holds, in order: the order of entries is that of languages, files and lines.
+/// Sorts by language, file and line.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
 }
 
-/// Adds a file's entries to the texts of their roles.
 fn read(file: &Path, language: &str, roles: &mut BTreeMap<String, String>) -> Result<()> {
     let text = std::fs::read_to_string(file)?;
     let lines = format::lines(&text)

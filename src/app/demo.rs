@@ -1,4 +1,6 @@
-//! The demo: the real pipeline on recorded answers, in an embedded store of its own.
+//! The demo: runs the real pipeline on recorded answers, offline and in an embedded store of its own.
+//!
+//! [`open`] builds the parts; [`run`] sends every item through the queue.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -11,16 +13,14 @@ use crate::config::{self, Config};
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
-/// One item of the demo with what came of it.
 #[derive(Debug)]
 pub struct DemoItem {
     pub item: Item,
     pub result: ItemResult,
-    /// It was stored by an earlier run and not asked again.
+    /// True if an earlier run stored the result.
     pub reused: bool,
 }
 
-/// A finished demo.
 #[derive(Debug)]
 pub struct DemoReport {
     pub items: Vec<DemoItem>,
@@ -28,18 +28,17 @@ pub struct DemoReport {
     pub took: Duration,
 }
 
-/// Where the demo keeps its store.
 fn folder(config: &Config) -> PathBuf {
     config::data_dir(config).join("demo")
 }
 
-/// Everything the demo runs on: its own store, recorded answers, the clock of the recordings.
+/// Opens an app with its own store, recorded answers and the clock of the recordings.
 pub async fn open(config: &Config) -> Result<App, AppError> {
     let mut built_in = Config::built_in();
-    // The recordings are those of a daemon with a fact-check key and a search server; nothing leaves the machine.
+    // The recordings were made with a fact-check key and a search server.
     built_in.providers.google.api_key = Some("recorded".to_owned().into());
     built_in.providers.searxng.base_url = url::Url::parse("http://searxng.example").ok();
-    // Recordings answer at once, and nobody is spared by asking them slowly.
+    // Recordings need no rate limit.
     for provider in [&mut built_in.providers.google, &mut built_in.providers.gdelt, &mut built_in.providers.searxng] {
         provider.rpm = std::num::NonZeroU32::MAX;
     }
@@ -52,7 +51,7 @@ pub async fn open(config: &Config) -> Result<App, AppError> {
     App::open(Arc::new(built_in), Purpose::Recorded(recorded)).await
 }
 
-/// Runs every item through queue and pipeline; `progress` hears (done, of) after each.
+/// Runs every item through queue and pipeline. Calls `progress` with (done, total) after each.
 pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Result<DemoReport, AppError> {
     let started = tokio::time::Instant::now();
     let folder = folder(config);
@@ -62,14 +61,14 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
     app.queue.publish_items(QueueName::Enrichment, &bodies).await?;
     let total = items.len();
     let mut done: HashMap<String, DemoItem> = HashMap::with_capacity(total);
-    // Until the queue is empty: a demo that was killed left messages behind, and they are done with now.
+    // A killed demo leaves messages in the queue.
     while done.len() < total || app.queue.depth().await?.enrichment > 0 {
         let delivery = app.queue.receive().await?;
         match Item::parse(&delivery.body) {
             Ok(item) => {
                 let one = one(&app, item).await?;
                 app.queue.settle(&delivery, Settle::Ack).await?;
-                // The second message of an item finds it done; what the first one made is what is shown.
+                // An item can have two messages; the first result is shown.
                 done.entry(one.item.item_id.clone()).or_insert(one);
             }
             Err(reject) => {
@@ -86,7 +85,7 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
 
 async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
     let mut request = Request::personal(item.clone());
-    // The same message on every run: what is stored is used again, a degraded result too.
+    // Reuses the stored result, also a degraded one.
     request.message_id = Some(format!("demo:{}", item.item_id));
     request.redelivered = true;
     match pipeline::run(&app.services, &request).await? {

@@ -1,10 +1,11 @@
-//! What stops the program, and with which exit code.
+//! The errors that stop the program, and their exit codes.
+//!
+//! Errors of lower modules are wrapped unchanged. A new error needs its exit code in [`AppError::exit_code`].
 
 use crate::broker::QueueError;
 use crate::store::StoreError;
 use crate::supervisor::Failure;
 
-/// A failed start or run.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error(transparent)]
@@ -22,7 +23,7 @@ pub enum AppError {
     NoEmbedded,
     #[error("{component} could not be set up: {detail}")]
     Setup { component: &'static str, detail: String },
-    #[error("{component} did not answer within {} seconds; see whether it runs", .limit.as_secs())]
+    #[error("{component} did not respond within {} seconds; check that it runs", .limit.as_secs())]
     Silent { component: &'static str, limit: std::time::Duration },
     #[error("{task} ended unexpectedly: {detail}")]
     Crashed { task: &'static str, detail: String },
@@ -31,7 +32,7 @@ pub enum AppError {
 }
 
 impl AppError {
-    /// 78 for configuration errors, 69 if a required service is unavailable, else 1.
+    /// Returns 78 for configuration errors, 69 if a required service is unavailable, else 1.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Store(error) | Self::Pipeline(crate::pipeline::PipelineError::Store(error)) => store_code(error),

@@ -1,6 +1,7 @@
-//! Background work of the daemon: publishing the outbox, following the domain lists, clean-up by age, usage figures.
+//! Background jobs of the daemon: outbox, domain lists, clean-up, provider data and usage.
 //!
-//! Each job is a loop that ends when the token is cancelled, and that outlives a store or broker that is away.
+//! Each job is a loop that ends when its token is cancelled and retries if the store or broker fails. A new job is a
+//! function here that `lifecycle` starts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,42 +13,39 @@ use tokio_util::sync::CancellationToken;
 use super::observers::OutboundObserver;
 use crate::broker::{Published, Queue, QueueError};
 use crate::domain::rules::DomainRules;
-use crate::outbound::{Follower, Tenants};
+use crate::outbound::{BreakerSync, Tenants};
 use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
 use crate::store::{OutboxBatch, Store, StoreError};
 use crate::telemetry::metrics;
 
-/// How often, and how long apart, the store is told what was published; together about the time a claim lasts.
+/// Retries of a store update. With [`CONFIRM_PAUSE`] they take about as long as an outbox lease.
 pub(super) const CONFIRM_TRIES: u32 = 50;
 pub(super) const CONFIRM_PAUSE: Duration = Duration::from_millis(500);
 
-/// What may be spent, US dollars: the day's budget warns, the month's cap stops.
+/// Spending limits in US dollars. The daily budget warns; the monthly cap stops paid calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SpendLimits {
     pub(super) daily_budget: f64,
     pub(super) monthly_cap: f64,
 }
 
-/// How long the end of a process waits for what the outbox still holds. The rest goes out after the next start.
+/// How long shutdown waits for the outbox. The rest is published after the next start.
 pub(super) const LAST_ROUND_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long after a failed clean-up another one is tried.
 const CLEANUP_AGAIN: Duration = Duration::from_mins(10);
 
-/// How long a job waits after a failure before it tries again.
 pub(super) const PAUSE: Duration = Duration::from_secs(2);
 
-/// True when cancelled meanwhile.
+/// Returns true if cancelled.
 pub(super) async fn pause(stop: &CancellationToken, span: Duration) -> bool {
-    // Both arms only wait: nothing is lost whichever wins.
     tokio::select! {
         () = stop.cancelled() => true,
         () = tokio::time::sleep(span) => false,
     }
 }
 
-/// Publishes what waits in the outbox, woken by every commit of this process and by a slow tick for rows of others.
+/// Publishes the outbox. Commits of this process wake it; every `tick` it reads rows of other processes.
 pub(super) async fn relay_outbox(
     store: Store,
     queue: Arc<dyn Queue>,
@@ -60,30 +58,29 @@ pub(super) async fn relay_outbox(
     loop {
         let published = publish_batch(&store, &queue, &mut pace, tick).await;
         metrics::job_run("outbox", published.is_ok());
-        // What came in meanwhile is next, and no sign that too much comes.
+        // Messages that arrived during the batch are no overload.
         store.outbox_keeps_up(!matches!(published, Ok(Left::Batch) | Err(_)) && pace.alone == 0);
         match published {
             Ok(Left::Batch | Left::Fresh) if !stop.is_cancelled() => continue,
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(error = %error, "the outbox could not be published; it is kept and tried again");
+                tracing::warn!(error = %error, "outbox publishing failed; retrying");
                 pace.looked = None;
-                // What is kept for later is anybody's again, in the order in which it was written.
+                // Releases the rows in memory, so that any process can publish them in order.
                 if let Some(fresh) = store.take_fresh_outbox(usize::MAX)
                     && let Err(error) = fresh.confirm(&[]).await
                 {
-                    tracing::debug!(%error, "messages could not be given back; their claims run out");
+                    tracing::debug!(%error, "outbox claims could not be released; they expire");
                 }
                 if pause(&stop, PAUSE).await {
                     return;
                 }
             }
         }
-        // Safe to be cancelled: nothing has been taken.
+        // Cancel-safe: no row is leased here.
         tokio::select! {
             () = stop.cancelled() => {
-                // What the drained items wrote goes out now. What is cut off halfway is sent again after the next start,
-                // under the same message id.
+                // An interrupted batch is sent again after the next start with the same message ids.
                 let rest = async {
                     while matches!(
                         publish_batch(&store, &queue, &mut pace, Duration::ZERO).await,
@@ -91,7 +88,7 @@ pub(super) async fn relay_outbox(
                     ) {}
                 };
                 if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
-                    tracing::info!("the outbox still holds results; they are published after the next start");
+                    tracing::info!("outbox not empty at shutdown; the rest is published after the next start");
                 }
                 return;
             }
@@ -101,20 +98,17 @@ pub(super) async fn relay_outbox(
     }
 }
 
-/// How many messages are sent at once.
 #[derive(Debug)]
 struct Pace {
     batch: i64,
-    /// So many of the next ones go alone: one of those sent together may have broken the channel for all, and it is known
-    /// which only when it is by itself.
+    /// Number of next messages to send singly, because only that shows which message broke the channel.
     alone: usize,
-    /// When the store was last asked what waits there.
     looked: Option<Instant>,
 }
 
 impl Pace {
-    /// What is to be published now: what this process has just written, and what waits in the store, which is asked every
-    /// `tick` and where something of ours waits there.
+    /// Takes fresh messages of this process, or rows of the store. Reads the store every `tick`, or if messages of this
+    /// process are only there.
     async fn take(&mut self, store: &Store, limit: i64, tick: Duration) -> Result<Option<OutboxBatch>, StoreError> {
         let fresh = || store.take_fresh_outbox(usize::try_from(limit).unwrap_or(usize::MAX));
         if !store.has_unkept_outbox() && self.looked.is_some_and(|looked| looked.elapsed() < tick) {
@@ -125,7 +119,7 @@ impl Pace {
             self.looked = Some(Instant::now());
             return Ok(fresh());
         };
-        // Behind a full batch more may wait, and it is older than what comes in now.
+        // After a full batch older rows may wait.
         if i64::try_from(waiting.messages.len()).unwrap_or(limit) < limit {
             self.looked = Some(Instant::now());
         }
@@ -133,12 +127,11 @@ impl Pace {
     }
 }
 
-/// What a batch left behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Left {
-    /// It was full: more may wait.
+    /// More may wait.
     Batch,
-    /// This process has written more meanwhile.
+    /// This process wrote more.
     Fresh,
     Nothing,
 }
@@ -156,7 +149,7 @@ async fn publish_batch(
     };
     let offered = taken.messages.len();
     let sent = queue.publish_results(&taken.messages).await;
-    // Whatever failed is given back at once, not only when its claim runs out.
+    // Released now, not when the lease ends.
     let nothing = Published::default();
     let published = sent.as_ref().unwrap_or(&nothing);
     let parked = settle(&taken, published).await?;
@@ -164,15 +157,10 @@ async fn publish_batch(
     pace.alone = if unclear > 1 { unclear } else { pace.alone.saturating_sub(1) };
     if let Some((_, reason)) = published.refused.first() {
         metrics::outbox_refused(published.refused.len());
-        tracing::warn!(
-            refused = published.refused.len(),
-            offered,
-            reason,
-            "results were refused; they are sent again later"
-        );
+        tracing::warn!(refused = published.refused.len(), offered, reason, "broker refused results; retrying later");
     }
     if parked > 0 {
-        tracing::error!(parked, "results were refused for half a day; they are tried once a day from now on");
+        tracing::error!(parked, "broker refused results for half a day; retrying once a day");
     }
     sent?;
     if unclear > 0 {
@@ -185,14 +173,15 @@ async fn publish_batch(
     Ok(if store.has_fresh_outbox() { Left::Fresh } else { Left::Nothing })
 }
 
-/// Tells the store, again and again while it is away: what is published and stays in the outbox is published twice.
+/// Records the outcome and retries while the store is away, because a message that stays in the outbox is published
+/// twice.
 async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, StoreError> {
     let mut tries = 0;
     loop {
         match taken.settle(published).await {
             Err(error) if error.is_transient() && tries < CONFIRM_TRIES => {
                 tries += 1;
-                tracing::debug!(error = %error, tries, "published results could not be taken out of the outbox yet");
+                tracing::debug!(error = %error, tries, "published results could not be deleted from the outbox yet");
                 tokio::time::sleep(CONFIRM_PAUSE).await;
             }
             done => return done,
@@ -200,22 +189,21 @@ async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, Sto
     }
 }
 
-/// Hears what other processes changed and wakes who waits for it, where the database can say so. Without a connection for
-/// it everybody looks for themselves now and then.
+/// Wakes jobs when other processes change the store. Without this connection the jobs poll.
 pub(super) async fn listen(store: Store, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        // Given up when the daemon stops: nothing was taken.
+        // Cancel-safe: nothing is leased.
         let lost = tokio::select! {
             () = stop.cancelled() => return,
             lost = hear(&store) => lost,
         };
         let Err(error) = lost else { return stop.cancelled().await };
-        tracing::warn!(%error, "cannot listen for what other processes change; looking now and then meanwhile");
+        tracing::warn!(%error, "LISTEN connection lost; polling until it is restored");
         pause(&stop, PAUSE).await;
     }
 }
 
-/// Ends where nobody else can change anything, and with an error where no connection can be had.
+/// Returns `Ok` if no other process can change the store.
 async fn hear(store: &Store) -> Result<(), StoreError> {
     let Some(mut listener) = store.listen().await? else { return Ok(()) };
     loop {
@@ -223,7 +211,6 @@ async fn hear(store: &Store) -> Result<(), StoreError> {
     }
 }
 
-/// Keeps the lists of this process up with the store.
 pub(super) async fn follow_rules(
     store: Store,
     rules: Arc<RulesHandle>,
@@ -239,10 +226,10 @@ pub(super) async fn follow_rules(
         match refreshed {
             Ok(now) => version = now,
             Err(error) => {
-                tracing::warn!(error = %error, "the domain lists could not be read; the known ones stay in force");
+                tracing::warn!(error = %error, "reading domain lists failed; keeping the current ones");
             }
         }
-        // Safe to be cancelled: what was changed is seen at the next look.
+        // Cancel-safe: the next read sees the change.
         tokio::select! {
             () = stop.cancelled() => return,
             () = edited.notified() => {}
@@ -255,14 +242,15 @@ async fn refresh(store: &Store, rules: &RulesHandle, allowlist_only: bool, known
     let version = store.domain_rules_version().await?;
     if version != known {
         let (list, version) = store.domain_rules().await?;
-        tracing::info!(rules = list.len(), version, "domain lists taken over");
+        tracing::info!(rules = list.len(), version, "domain lists reloaded");
         rules.replace(DomainRules::new(list, allowlist_only), version);
         return Ok(version);
     }
     Ok(version)
 }
 
-/// Removes what has expired by the clock of the database, at start and then once per interval. `clock` is this machine's.
+/// Deletes expired rows at the start and once per interval. Expiry uses the database clock; `clock` is compared with
+/// it.
 pub(super) async fn clean_up(
     store: Store,
     clock: Arc<dyn crate::domain::Clock>,
@@ -273,7 +261,7 @@ pub(super) async fn clean_up(
         let turn = store.take_turn("last_cleanup", interval).await;
         let is_ours = matches!(turn, Ok(true));
         let cleaned = match turn {
-            // Safe to be dropped: each batch is a statement of its own.
+            // Cancel-safe: each batch is its own statement.
             Ok(true) => tokio::select! {
                 cleaned = store.cleanup_beside_work(clock.now()) => cleaned.map(Some),
                 () = stop.cancelled() => {
@@ -290,11 +278,11 @@ pub(super) async fn clean_up(
             Ok(Some(cleaned)) => {
                 metrics::evidence_rows_deleted(u64::try_from(cleaned.total()).unwrap_or(0));
                 if cleaned.total() > 0 {
-                    tracing::info!(items = cleaned.items, pages = cleaned.evidence_sources, "removed what had expired");
+                    tracing::info!(items = cleaned.items, pages = cleaned.evidence_sources, "expired rows deleted");
                 }
             }
             Err(error) => {
-                tracing::warn!(error = %error, "clean-up failed; it is tried again soon");
+                tracing::warn!(error = %error, "clean-up failed; retrying soon");
                 if is_ours {
                     give_cleanup_back(&store, interval).await;
                 }
@@ -310,24 +298,22 @@ pub(super) async fn clean_up(
     }
 }
 
-/// For the next process that looks: what was begun is not done for a whole interval otherwise.
+/// Returns the turn. Otherwise no process would continue the clean-up for a whole interval.
 async fn give_cleanup_back(store: &Store, interval: Duration) {
     if let Err(error) = store.give_turn_back("last_cleanup", interval).await {
-        tracing::debug!(%error, "the next clean-up is a turn later");
+        tracing::debug!(%error, "clean-up postponed");
     }
 }
 
-/// Keeps one provider's material fresh, at start and then after each of its pauses.
 pub(super) async fn keep_up(provider: Arc<dyn Provider>, interval: Duration, stop: CancellationToken) {
     loop {
-        // Given up when the daemon stops: the next start does the whole round.
         let done = tokio::select! {
             () = stop.cancelled() => return,
             done = provider.keep_up() => done,
         };
         metrics::job_run("providers", done.is_ok());
         if let Err(error) = done {
-            tracing::warn!(provider = provider.name(), error, "its material could not be brought up to date");
+            tracing::warn!(provider = provider.name(), error, "provider refresh failed; using the previous data");
         }
         if pause(&stop, interval).await {
             return;
@@ -335,30 +321,29 @@ pub(super) async fn keep_up(provider: Arc<dyn Provider>, interval: Duration, sto
     }
 }
 
-/// How often a process looks what the others found of the providers; where it listens, it looks at once.
+/// Interval of reading the shared state if no notification arrives.
 const FLEET_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the end of a process waits for its leases to be given back. What is not is lost for the window's rest.
+/// How long shutdown waits to return permits. The others count as used until their window ends.
 const GIVE_BACK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Keeps the gates up with the fleet: gives back what they leased and did not use, tells the others what they found, and
-/// takes over what those found.
-pub(super) async fn follow_fleet(store: Store, followers: Vec<Follower>, stop: CancellationToken) {
+/// Returns unused permits, publishes breaker changes and reads those of other processes.
+pub(super) async fn follow_fleet(store: Store, followers: Vec<BreakerSync>, stop: CancellationToken) {
     let changed = store.fleet_changed();
     loop {
         let mut done = true;
         for follower in &followers {
             if let Err(error) = follower.flush().await {
                 done = false;
-                tracing::debug!(%error, "what is owed to the fleet is kept");
+                tracing::debug!(%error, "fleet update failed; keeping it for the next one");
                 break;
             }
         }
         let learnt = super::build::learn(&store, &followers).await;
         metrics::job_run("fleet", done && learnt.is_ok());
         if let Err(error) = learnt {
-            tracing::debug!(error = %error, "the fleet could not be looked at; what is known stays in force");
+            tracing::debug!(error = %error, "reading fleet state failed; keeping the current one");
         }
-        // Safe to be cancelled: what was changed is seen at the next look.
+        // Cancel-safe: the next read sees the change.
         tokio::select! {
             () = stop.cancelled() => return,
             () = changed.notified() => {}
@@ -367,21 +352,20 @@ pub(super) async fn follow_fleet(store: Store, followers: Vec<Follower>, stop: C
     }
 }
 
-/// Gives back everything that was leased and not used.
-pub(super) async fn give_back(followers: &[Follower]) {
+pub(super) async fn give_back(followers: &[BreakerSync]) {
     let given = tokio::time::timeout(GIVE_BACK_PATIENCE, async {
         for follower in followers {
             if let Err(error) = follower.close().await {
-                tracing::warn!(%error, "reserved requests could not be given back; they count as used");
+                tracing::warn!(%error, "permits could not be returned; they count as used");
             }
         }
     });
     if given.await.is_err() {
-        tracing::warn!("reserved requests could not be given back in time; they count as used");
+        tracing::warn!("permits could not be returned in time; they count as used");
     }
 }
 
-/// Writes usage to the store, and sets the gauges nobody else would keep fresh.
+/// Writes usage and updates gauges.
 pub(super) async fn account(
     store: Store,
     usage: Arc<OutboundObserver>,
@@ -424,23 +408,21 @@ pub(super) async fn account(
     }
 }
 
-/// Once a day in the whole fleet: the first process that sees it says so.
+/// Warns once a day across all processes.
 async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: DateTime<Utc>) {
     if today <= 0.0 || today < daily_budget {
         return;
     }
-    match store.first_to_tell("daily_budget_told", now.date_naive()).await {
-        Ok(true) => tracing::warn!(
-            usd = today,
-            budget = daily_budget,
-            "today's spending has reached ENRICHMENT_DAILY_BUDGET_USD"
-        ),
+    match store.claim_daily_notice("daily_budget_told", now.date_naive()).await {
+        Ok(true) => {
+            tracing::warn!(usd = today, budget = daily_budget, "daily budget reached (ENRICHMENT_DAILY_BUDGET_USD)")
+        }
         Ok(false) => {}
-        Err(error) => tracing::debug!(error = %error, "whether the daily budget was told of is not known"),
+        Err(error) => tracing::debug!(error = %error, "daily budget warning state unknown"),
     }
 }
 
-/// False when the store did not take the figures; they are kept for the next time.
+/// Returns false if the store refused the figures. They are kept.
 pub(super) async fn flush_usage(
     store: &Store,
     usage: &OutboundObserver,
@@ -448,16 +430,15 @@ pub(super) async fn flush_usage(
     now: DateTime<Utc>,
 ) -> bool {
     let shared = share_out(store, tenants, now).await;
-    // First the unconfirmed batch, then the newer figures.
     for _ in 0..2 {
         let batch = usage.hand_over();
         match store.add_usage(now, &batch).await {
             Ok(()) => {}
             Err(error) if error.is_of_values() => {
-                tracing::error!(%error, figures = ?batch.figures, "usage figures refused by the store; they are lost");
+                tracing::error!(%error, figures = ?batch.figures, "usage counts rejected by the store and lost");
             }
             Err(error) => {
-                tracing::warn!(%error, "usage figures could not be written; they are kept");
+                tracing::warn!(%error, "writing usage counts failed; keeping them");
                 return false;
             }
         }
@@ -466,8 +447,8 @@ pub(super) async fn flush_usage(
     shared
 }
 
-/// Writes what the tenants of this process spent, takes over what those of all did, and says once in a month whose share is
-/// used up. False when the store did not take it.
+/// Writes the tenants' spending, reads the total of all processes, and warns once a month about a used-up share.
+/// Returns false if the store refused the figures.
 async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool {
     if tenants.is_empty() {
         return true;
@@ -475,21 +456,21 @@ async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool
     match store.add_tenant_spending(&tenants.hand_over()).await {
         Ok(stored) => tenants.learn(stored),
         Err(error) => {
-            tracing::warn!(%error, "what the tenants spent could not be written; it is kept");
+            tracing::warn!(%error, "writing tenant spending failed; keeping it");
             return false;
         }
     }
     for (name, spent, may) in tenants.figures().into_iter().filter(|(_, spent, may)| spent >= may) {
         let month = now.date_naive().with_day(1).unwrap_or(now.date_naive());
-        match store.first_to_tell(&format!("tenant_share_used:{name}"), month).await {
+        match store.claim_daily_notice(&format!("tenant_share_used:{name}"), month).await {
             Ok(true) => tracing::warn!(
                 tenant = name,
                 usd = spent,
                 share = may,
-                "this tenant's share of the month's cap is used up: whoever costs is not asked for its items"
+                "tenant share of the monthly cap used up; paid providers are skipped for its items"
             ),
             Ok(false) => {}
-            Err(error) => tracing::debug!(%error, "whether a used share was spoken of is not known"),
+            Err(error) => tracing::debug!(%error, "tenant share warning state unknown"),
         }
     }
     true

@@ -1,7 +1,7 @@
-//! The daemon's life: start everything, run until told to stop or until something crashes, stop in order.
+//! The life of the daemon: start, run until shutdown or a crash, stop in order.
 //!
-//! Order of the end: stop receiving → let items finish within the grace → hand the rest back → stop HTTP → publish the
-//! outbox → write usage → close the store.
+//! Shutdown order: stop receiving, finish items within the grace period, return the rest, stop HTTP, publish the
+//! outbox, write usage, close the store.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,22 +26,21 @@ use crate::worker::{
     self, IntakeStatus, OverloadLimits, OverloadPolicy, OwnAllowance, RetryPolicy, WorkerParts, WorkerSettings,
 };
 
-/// Connections that wait to be accepted, as in the standard library.
+/// Length of the accept queue, as in the standard library.
 const BACKLOG: u32 = 1024;
 
-/// How long background work may take to end once the worker has: pages are shown to their end, then what they wrote is published.
-/// A transaction whose connection was lost without a word ends never, and all that it would have written is written by the next start.
+/// Limit for background work after the worker. HTTP finishes first, then the outbox is published. A transaction on a
+/// lost connection never ends; the next start writes its data again.
 const ENDING: Duration = Duration::from_secs(35);
 
-/// What `serve` runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeOptions {
     pub worker: bool,
-    /// Without it only `/healthz`, `/readyz` and `/metrics` are served.
+    /// If false, only `/healthz`, `/readyz` and `/metrics` are served.
     pub http: bool,
 }
 
-/// An address that is ours and does not listen yet: whoever calls is refused, as before the start.
+/// A bound address that does not listen yet, so connections are refused.
 #[derive(Debug)]
 pub struct HttpAddress {
     socket: TcpSocket,
@@ -49,14 +48,13 @@ pub struct HttpAddress {
 }
 
 impl HttpAddress {
-    /// Takes the configured address. It comes before the store, so that a port that is taken is said at once; where the
-    /// daemon that has it holds the data folder as well, that daemon is named.
+    /// Binds the address before the store is opened, so that a port in use is reported at once. If the other daemon
+    /// also holds the data folder, the error names that daemon.
     pub fn reserve(config: &Config) -> Result<Self, AppError> {
         let wanted = config.http.bind;
         let reserve = || {
             let socket = if wanted.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-            // A daemon that starts again must not wait for the connections of the one before it. An address on which
-            // somebody listens is refused all the same.
+            // A restart need not wait for old connections. A port with a listener is still refused.
             #[cfg(unix)]
             socket.set_reuseaddr(true)?;
             socket.bind(wanted)?;
@@ -74,8 +72,7 @@ impl HttpAddress {
 }
 
 impl App {
-    /// Runs the daemon until `shutdown` on the address that [`HttpAddress::reserve`] got. `on_ready` hears the address HTTP
-    /// listens on.
+    /// Runs the daemon until `shutdown`. Calls `on_ready` with the listening address.
     pub async fn serve(
         mut self,
         options: ServeOptions,
@@ -89,14 +86,14 @@ impl App {
             Ok(started) => started,
             Err(error) => {
                 if let Err(closing) = self.close().await {
-                    tracing::warn!(error = %closing, "the store did not close cleanly");
+                    tracing::warn!(error = %closing, "store did not close cleanly");
                 }
                 return Err(error);
             }
         };
-        // Jobs and HTTP outlive the worker: what it drains still has to be published and shown.
+        // Ends after the worker, because its last results must be published and served.
         let later = CancellationToken::new();
-        // A check that a person waits for ends after that, and its messages go out like others.
+        // Relays end last, so that they publish the result of a check over HTTP.
         let (served, last) = (CancellationToken::new(), CancellationToken::new());
         let background = self.supervisor.group();
         self.start_relays(receivers, &background, &last);
@@ -128,7 +125,7 @@ impl App {
         later.cancel();
         let cut_off = background.drain(ENDING).await;
         if cut_off > 0 {
-            tracing::warn!(tasks = cut_off, "background work did not end in time and is cut off");
+            tracing::warn!(tasks = cut_off, "background jobs did not stop in time and were aborted");
         }
         let closed = self.close().await;
         ended.and(closed)
@@ -136,14 +133,14 @@ impl App {
 
     fn listen(&mut self, options: ServeOptions, reserved: HttpAddress) -> Result<(TcpListener, SocketAddr), AppError> {
         let (listener, address) = reserved.listen()?;
-        // Commands go through the API where there is one; without it they are told who holds the folder.
+        // Commands use the API of this daemon. Without it they report that the folder is in use.
         if options.http {
             self.opened.announce(&address.to_string())?;
         }
         Ok((listener, address))
     }
 
-    /// Runs the worker until `shutdown`. When a supervised task ends unasked, drains the worker and returns the failure.
+    /// Runs the worker until `shutdown`. If a supervised task fails, drains the worker and returns the failure.
     async fn run_until(
         &self,
         options: ServeOptions,
@@ -163,17 +160,17 @@ impl App {
             }
         };
         tokio::pin!(worker);
-        // The worker is not dropped when the second arm wins: it drains below.
+        // The worker is not dropped; it drains below.
         tokio::select! {
             done = &mut worker => match self.supervisor.failure() {
-                // The broker's connection, for one, takes the worker with it.
+                // A failed task, such as the broker connection, can stop the worker.
                 Some(failure) if done.is_err() => Err(failure.into()),
                 _ => done,
             },
             failure = self.supervisor.failed() => {
                 stop_worker.cancel();
                 if let Err(error) = worker.await {
-                    tracing::error!(error = %error, "the worker could not drain");
+                    tracing::error!(error = %error, "worker drain failed");
                 }
                 Err(failure.into())
             }
@@ -185,10 +182,9 @@ impl App {
         WorkerSettings {
             concurrency: self.config.worker.concurrency,
             grace: self.config.worker.grace,
-            // An item keeps its own time; ten of them are a hang.
+            // An item limits its own time; ten times that is a hang.
             item_limit: enrichment.max_time * 10,
             retry: RetryPolicy {
-                // The first try, and one more after each delay.
                 max_attempts: u32::try_from(self.config.queue.retry_delays.len() + 1).unwrap_or(u32::MAX),
                 delays: self.config.queue.retry_delays.clone(),
                 ..RetryPolicy::default()
@@ -213,7 +209,7 @@ impl App {
             announce: work::announce(&self.services, Arc::clone(&self.queue)),
             probe: work::probe(self.store.clone()),
             allowance: if self.store.is_embedded() {
-                // Its folder has one owner: there is nobody to share with.
+                // One process owns the folder.
                 Arc::new(OwnAllowance::default())
             } else {
                 Arc::new(FleetAllowance(self.store.clone()))
@@ -224,7 +220,6 @@ impl App {
         }
     }
 
-    /// What brings results to the broker and to webhooks.
     fn start_relays(&self, receivers: Vec<(String, WebhookReceiver)>, tasks: &Supervisor, stop: &CancellationToken) {
         let jobs = &self.config.jobs;
         let (store, services) = (&self.store, &self.services);
@@ -275,7 +270,6 @@ impl App {
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn("re-embedding", stop, job);
-        // Beside a worker: a process that only serves pages has no time for items.
         if self.config.rejudge.enabled && options.worker {
             let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
             tasks.spawn("the re-evaluation", stop, job);

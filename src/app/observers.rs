@@ -1,4 +1,6 @@
-//! What the lower rooms report, turned into metrics and usage counters.
+//! Observers that turn reports of lower modules into metrics and usage counters.
+//!
+//! They never write to the store. A job takes the usage with [`OutboundObserver::hand_over`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +15,7 @@ use crate::telemetry::{CircuitState, metrics};
 #[derive(Debug, Default)]
 pub(super) struct OutboundObserver {
     usage: Mutex<HashMap<&'static str, UsageDelta>>,
-    /// On its way to the store. It may have arrived although no answer came, so it is sent again as it is.
+    /// Sent to the store but not confirmed. It may have arrived, so it is sent again unchanged.
     handed: Mutex<Option<Batch<Vec<UsageDelta>>>>,
 }
 
@@ -28,7 +30,7 @@ impl OutboundObserver {
         }));
     }
 
-    /// The batch to be written to the store: the last one if the store did not answer, else the counters since then.
+    /// Returns the unconfirmed batch, else the counters since then.
     pub(super) fn hand_over(&self) -> Batch<Vec<UsageDelta>> {
         let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
         let counted = || {
@@ -38,7 +40,6 @@ impl OutboundObserver {
         handed.get_or_insert_with(counted).clone()
     }
 
-    /// The store has this batch.
     pub(super) fn written(&self, batch: &str) {
         let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
         handed.take_if(|last| last.id == batch);
@@ -97,7 +98,6 @@ impl crate::outbound::Observer for OutboundObserver {
     }
 }
 
-/// Counts what happens to deliveries.
 #[derive(Debug, Default)]
 pub(super) struct QueueObserver;
 
@@ -193,7 +193,7 @@ mod tests {
         is_known(&c::CACHE_REQUESTS, "cache", "robots");
     }
 
-    /// Errors that a statement can end with while the daemon runs; the others stop its start.
+    /// Errors of statements while the daemon runs; the others stop its start.
     fn store_errors() -> Vec<StoreError> {
         let away = || sqlx::Error::PoolTimedOut;
         vec![
@@ -224,7 +224,7 @@ mod tests {
         ]
     }
 
-    /// Every way a delivery can end, with every reason the pipeline gives.
+    /// Returns every end of a delivery, with every reason of the pipeline.
     fn outcomes() -> Vec<Outcome> {
         let mut all = vec![
             Outcome::Processed(Processed::Committed),
@@ -241,7 +241,6 @@ mod tests {
         let errors = errors.chain([NotParsed::NoPlace, NotParsed::TooSlow].map(PipelineError::Texts));
         all.extend(errors.flat_map(|error| {
             let (label, detail) = (error.label(), String::new());
-            // Whether the store is asked in vain or answers: both happen.
             let away = matches!(&error, PipelineError::Store(error) if error.is_away())
                 .then(|| ProcessError::Away { label, detail: String::new() });
             let counted = if error.is_transient() {
@@ -317,7 +316,7 @@ mod tests {
 
     #[test]
     fn every_end_of_a_delivery_is_in_the_catalogue() {
-        // Early and late: what is retried at first is given up in the end.
+        // The first attempt is retried; the last becomes a dead letter.
         for (outcome, attempts) in outcomes().into_iter().flat_map(|outcome| [(outcome.clone(), 0), (outcome, 99)]) {
             is_known(&c::ITEM_DURATION, "outcome", outcome.label());
             match disposition(&outcome, attempts, &RetryPolicy::default()) {

@@ -1,7 +1,7 @@
-//! Opening the store: the embedded one in its folder, or a server's.
+//! Opens the store: an embedded database in its folder, or a database server.
 //!
-//! Whoever opens a store closes it, on error paths too. Where that was missed, dropping it waits for nobody: the embedded
-//! server ends only after its last connection, and the parts that hold one may be waiting for the thread that drops.
+//! The code that opens a store must close it, also after an error. Dropping does not block: the embedded server waits
+//! for its last connection, whose owner may wait for the dropping thread.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,35 +16,32 @@ use crate::store::{DataLock, Store, StoreSettings};
 use crate::store::{EmbeddedPostgres, StoreError};
 use crate::supervisor::Supervisor;
 
-/// The longest that closing waits for a statement that still runs, and then for the embedded server.
+/// How long closing waits for a running statement, and then for the embedded server.
 const CLOSING: Duration = Duration::from_secs(10);
 
-/// What opening the store may do to its schema.
+/// What opening may do to the store's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Upkeep {
-    /// Nothing, and it need not fit: for looking at it, and for whoever migrates it then.
+    /// Changes and checks nothing, for inspection or before a migration.
     None,
-    /// One command: a server's schema has to fit and is not touched; the embedded store, which is nobody else's, is brought
-    /// up to date.
+    /// A server's schema must match; an embedded store is migrated.
     Command,
-    /// The daemon: the same, and a server's schema is brought up to date too where `database.migrate` says so.
+    /// Like `Command`, but also migrates a server if `database.migrate` is set.
     Serve,
 }
 
-/// An open store with what keeps it alive.
 #[derive(Debug)]
 pub struct OpenStore {
     pub store: Store,
-    /// In a schema that goes when this is closed.
+    /// The store is in a schema that closing deletes.
     apart: bool,
-    /// Cancelled before the embedded server is stopped.
     #[cfg(feature = "embedded")]
     closing: CancellationToken,
     #[cfg(feature = "embedded")]
     embedded: Option<Embedded>,
 }
 
-/// The embedded server with its folder. They end in the order of the fields of [`Running`].
+/// They end in the field order of [`Running`].
 #[cfg(feature = "embedded")]
 #[derive(Debug)]
 struct Embedded(Option<Running>);
@@ -53,15 +50,14 @@ struct Embedded(Option<Running>);
 #[derive(Debug)]
 struct Running {
     server: EmbeddedPostgres,
-    /// Held until the server has ended: two servers on one folder would spoil it.
+    /// Held until the server has ended, because two servers would corrupt the folder.
     lock: DataLock,
-    /// Removed when dropped.
     folder: Option<tempfile::TempDir>,
 }
 
 #[cfg(feature = "embedded")]
 impl Embedded {
-    /// Blocks until the server has ended, which it does after its last connection.
+    /// Blocks until the server's last connection has ended.
     fn stop(mut self) -> Result<(), StoreError> {
         let Some(Running { server, lock, folder }) = self.0.take() else { return Ok(()) };
         let stopped = server.stop();
@@ -72,19 +68,18 @@ impl Embedded {
 
 #[cfg(feature = "embedded")]
 impl Drop for Embedded {
-    /// The wait for the last connection is left to a thread of its own, which ends with the process at the latest.
+    /// Leaves the wait for the last connection to a separate thread.
     fn drop(&mut self) {
         if let Some(running) = self.0.take() {
             let ending = std::thread::Builder::new().name("embedded-store-end".to_owned());
             if let Err(error) = ending.spawn(move || drop(running)) {
-                tracing::warn!(%error, "no thread could be had to stop the embedded database");
+                tracing::warn!(%error, "no thread available to stop the embedded database");
             }
         }
     }
 }
 
 impl OpenStore {
-    /// Opens what the configuration names.
     pub async fn open(config: &Config, upkeep: Upkeep) -> Result<Self, AppError> {
         let wanted = config.database.migrate;
         let (opened, wanted) = match &config.database.url {
@@ -106,7 +101,7 @@ impl OpenStore {
         }
     }
 
-    /// Brings the schema up to date, or checks that this program can run on it. Closes the store where it cannot be used.
+    /// Migrates or checks the schema. Closes the store on an error.
     async fn prepared(self, migrate: bool) -> Result<Self, AppError> {
         let done = if migrate { self.store.migrate().await.map(drop) } else { self.store.check_schema().await };
         match done {
@@ -115,11 +110,10 @@ impl OpenStore {
         }
     }
 
-    /// Opens an empty store that is gone when it is closed: a schema of its own where a server is configured, else an
-    /// embedded store in a temporary folder.
+    /// Opens an ephemeral store: a schema on a configured server, else an embedded store in a temporary folder.
     pub async fn throw_away(config: &Config) -> Result<Self, AppError> {
         if let Some(url) = &config.database.url {
-            // A schema of its own is a setting of the session, which a pooler in transaction mode does not keep.
+            // A pooler in transaction mode does not keep the schema setting of a session.
             let direct = config.database.direct_url.as_ref().unwrap_or(url);
             let settings = StoreSettings { direct: None, ..server_settings(config) };
             let mut opened = Self::of_server(Store::connect_apart(direct, &settings).await?);
@@ -154,7 +148,6 @@ impl OpenStore {
         }
     }
 
-    /// Opens the embedded store of a folder and brings it up to date.
     pub async fn embedded(folder: &Path) -> Result<Self, AppError> {
         Self::started(folder).await?.prepared(true).await
     }
@@ -163,7 +156,7 @@ impl OpenStore {
     async fn started(folder: &Path) -> Result<Self, AppError> {
         let lock = take_lock(folder)?;
         let path: PathBuf = folder.to_path_buf();
-        // Unpacking and booting a database blocks for up to a second.
+        // Starting a database blocks for up to a second.
         let started = tokio::task::spawn_blocking(move || EmbeddedPostgres::start(&path)).await;
         let server = match started {
             Ok(started) => started?,
@@ -182,8 +175,7 @@ impl OpenStore {
         Err(AppError::NoEmbedded)
     }
 
-    /// Watches the embedded server, if there is one. When it ends, the store's statements fail at once instead of waiting
-    /// for a connection, and the supervisor reports it.
+    /// Watches the embedded server. When it ends, statements fail at once and the supervisor reports it.
     #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "the same signature as with the feature"))]
     pub fn watch(&self, supervisor: &Supervisor) {
         #[cfg(feature = "embedded")]
@@ -197,7 +189,7 @@ impl OpenStore {
         }
     }
 
-    /// Tells other processes where this one's HTTP listens.
+    /// Publishes the HTTP address in the folder's lock file.
     pub fn announce(&mut self, http: &str) -> Result<(), AppError> {
         #[cfg(feature = "embedded")]
         if let Some(Embedded(Some(running))) = &mut self.embedded {
@@ -208,18 +200,17 @@ impl OpenStore {
         Ok(())
     }
 
-    /// Closes the connections, then the server, then lets go of the folder. What does not end in time is left to the end
-    /// of the process.
+    /// Closes the connections, then the server, then the folder. Waits at most [`CLOSING`] for each.
     pub async fn close(self) -> Result<(), AppError> {
         #[cfg(feature = "embedded")]
         self.closing.cancel();
         if self.apart
             && let Err(error) = self.store.throw_away().await
         {
-            tracing::warn!(%error, "the temporary schema could not be removed; drop those named corroborate_throw_away_*");
+            tracing::warn!(%error, "dropping the ephemeral schema failed; drop schemas named corroborate_throw_away_*");
         }
         if tokio::time::timeout(CLOSING, self.store.close()).await.is_err() {
-            tracing::warn!("a statement was still running when the store was closed");
+            tracing::warn!("statement still running when the store was closed");
         }
         #[cfg(feature = "embedded")]
         {
@@ -228,24 +219,22 @@ impl OpenStore {
                 match tokio::time::timeout(CLOSING, tokio::task::spawn_blocking(move || embedded.stop())).await {
                     Ok(Ok(stopped)) => stopped?,
                     Ok(Err(panicked)) => return Err(StoreError::Embedded { detail: panicked.to_string() }.into()),
-                    Err(_elapsed) => tracing::warn!("the embedded database was still in use when it was to stop"),
+                    Err(_elapsed) => tracing::warn!("embedded database still in use at shutdown"),
                 }
             }
         }
         Ok(())
     }
 
-    /// Closes after a failure, which is the error whatever becomes of the closing.
     pub async fn close_after(self, error: AppError) -> AppError {
         if let Err(closing) = self.close().await {
-            tracing::warn!(error = %closing, "the store did not close cleanly");
+            tracing::warn!(error = %closing, "store did not close cleanly");
         }
         error
     }
 }
 
 impl Drop for OpenStore {
-    /// Nobody gets a connection any more, also of those who hold the store still.
     fn drop(&mut self) {
         #[cfg(feature = "embedded")]
         self.closing.cancel();
@@ -263,8 +252,7 @@ fn server_settings(config: &Config) -> StoreSettings {
     }
 }
 
-/// The error that names the process that holds the configured data folder; `None` where a server is configured, or nobody
-/// holds it.
+/// Returns the error that names the process in the data folder, or `None` for a server or a free folder.
 pub(super) fn folder_in_use(config: &Config) -> Option<AppError> {
     if config.database.url.is_some() {
         return None;

@@ -1,8 +1,7 @@
-//! Re-embeds what another embedder embedded: vectors of two models cannot be compared, so without this a change of
-//! the model would leave everything stored unfindable until it is read again.
+//! Embeds stored sentences again after a change of the embedder, because vectors of two models cannot be compared.
 //!
-//! Items' own vectors are left alone: they are compared for two days (`enrichment.similar_window`) and age out by
-//! themselves. The facts that come with the program are re-embedded where they are installed.
+//! Vectors of items are not changed: they are compared for two days (`enrichment.similar_window`) and expire. Built-in
+//! facts are embedded again where they are installed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +11,23 @@ use tokio_util::sync::CancellationToken;
 use crate::inference::Embedder;
 use crate::store::{Store, StoreError};
 
-/// Sentences embedded at once, and the rest between two batches: a quarter of a second of one core each way, so that the
-/// items that come in meanwhile have the other half of it and all other cores.
+/// A batch and the rest after it take about 0.25 s of one core each, which leaves time for new items.
 const BATCH: i64 = 32;
 const REST: Duration = Duration::from_millis(250);
 
-/// How long to wait for a store or a model that is away.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Rounds at most, and the pauses between them: together close to an hour, longer than any transaction lasts and than the
-/// processes of a fleet take to be replaced one after the other.
+/// Maximum number of rounds. Their pauses add up to almost an hour, which is longer than a transaction or a rolling
+/// restart.
 const ROUNDS: u32 = 12;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_mins(10);
 
-/// Batches between two lines in the log.
 const LINE_EVERY: usize = 100;
 
-/// Rounds over what is stored, until none of it is another embedder's. Ends when the token is cancelled; a batch that was not
-/// written is done at the next start.
+/// Embeds until no sentence of another embedder is left. The next start continues a cancelled run.
 pub(super) async fn reembed(store: Store, embedder: Arc<dyn Embedder>, stop: CancellationToken) {
-    // Safe to be dropped anywhere: a batch is written or it is not.
+    // Cancel-safe: a batch is one statement.
     tokio::select! {
         () = stop.cancelled() => return,
         () = pass(&store, &embedder) => {}
@@ -40,16 +35,15 @@ pub(super) async fn reembed(store: Store, embedder: Arc<dyn Embedder>, stop: Can
     stop.cancelled().await;
 }
 
-/// Goes round until none is left. The first round begins anywhere, so that the processes of a fleet that start together do not
-/// embed the same sentences: what one has done the others pass over. Later ones look for the few that are left, as a round passes
-/// over what another transaction holds, and a process that is being replaced goes on storing sentences of its own embedder.
+/// Runs rounds until no sentence is left. The first begins at a random sentence, so that processes which start together
+/// embed different ones. Later rounds find sentences that were locked or that an old process stored.
 async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
     let mut begin = beginning(store).await;
     let (mut done, mut behind) = (0, 0);
     loop {
         done += round(store, embedder, std::mem::take(&mut begin)).await;
         behind += 1;
-        // Who cannot ask does not know that none is left.
+        // After a failed query some may be left.
         let left = store.embedded_otherwise(embedder.name(), 0, 1).await;
         if left.is_ok_and(|left| left.is_empty()) {
             break;
@@ -66,17 +60,17 @@ async fn pass(store: &Store, embedder: &Arc<dyn Embedder>) {
         tokio::time::sleep(pause).await;
     }
     if done > 0 {
-        tracing::info!(model.embedder = embedder.name(), done, "every stored sentence is found by this embedder now");
+        tracing::info!(model.embedder = embedder.name(), done, "re-embedding finished");
     }
 }
 
-/// The pause behind that many rounds, from the first; `None` where it was the last one.
+/// Returns `None` after the last round.
 fn pause_behind(rounds: u32) -> Option<Duration> {
     let doubled = rounds.saturating_sub(1).min(16);
     (rounds < ROUNDS).then(|| (FIRST_PAUSE * 2_u32.pow(doubled)).min(LONGEST_PAUSE))
 }
 
-/// One round over all that is stored, from a sentence on to the last and then from the first; how many were written.
+/// Embeds from `begin` to the last sentence, then from the first. Returns the number written.
 async fn round(store: &Store, embedder: &Arc<dyn Embedder>, begin: i64) -> u64 {
     let (mut after, mut done, mut batches, mut is_second) = (begin, 0u64, 0usize, false);
     loop {
@@ -84,7 +78,7 @@ async fn round(store: &Store, embedder: &Arc<dyn Embedder>, begin: i64) -> u64 {
             Ok(Some((last, count))) => {
                 (after, done, batches) = (last, done + count, batches + 1);
                 if batches.is_multiple_of(LINE_EVERY) || batches == 1 {
-                    tracing::info!(model.embedder = embedder.name(), done, "stored sentences are re-embedded");
+                    tracing::info!(model.embedder = embedder.name(), done, "re-embedding started");
                 }
                 REST
             }
@@ -94,7 +88,7 @@ async fn round(store: &Store, embedder: &Arc<dyn Embedder>, begin: i64) -> u64 {
                 Duration::ZERO
             }
             Err(detail) => {
-                tracing::warn!(detail, done, "stored sentences cannot be re-embedded now; it is tried again");
+                tracing::warn!(detail, done, "re-embedding failed; retrying");
                 PAUSE
             }
         };
@@ -102,13 +96,13 @@ async fn round(store: &Store, embedder: &Arc<dyn Embedder>, begin: i64) -> u64 {
     }
 }
 
-/// A sentence of those stored, any of them alike; the first where the store does not answer.
+/// Returns a random sentence id, or 0 if the store does not answer.
 async fn beginning(store: &Store) -> i64 {
     let last = store.last_sentence().await.unwrap_or_default();
     if last > 0 { rand::random_range(0..last) } else { 0 }
 }
 
-/// The next few behind `after`: the last one's id and how many were written. `None` when none is left.
+/// Embeds the sentences after `after`. Returns the last id and the number written, or `None` at the end.
 async fn batch(store: &Store, embedder: &dyn Embedder, after: i64) -> Result<Option<(i64, u64)>, String> {
     let failed = |error: StoreError| error.to_string();
     let foreign = store.embedded_otherwise(embedder.name(), after, BATCH).await.map_err(failed)?;

@@ -1,6 +1,7 @@
-//! Judges stored items again when it matters. One process of the fleet at a time looks for reasons and does some of what is
-//! due, the oldest promises first: what follows from the store alone, and, within its own hourly number and share of the month's
-//! cap, what providers must be asked for. New items go first.
+//! The re-evaluation job: judges stored items again when settings, lists, models or evidence changed.
+//!
+//! One process at a time handles due items, oldest first. It judges items from the store alone. Then it runs items that
+//! need provider calls, within an hourly limit and a share of the monthly cap. New items have priority.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,38 +23,34 @@ use crate::judging::scoring::Scoring;
 use crate::pipeline::changed::tells;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
-use crate::store::{Allowance, Basis, Due, JudgedBy, Lookout, StoreError, StoredJudgement, StoredRun};
+use crate::store::{
+    Due, JudgedBy, JudgingVersion, RejudgeLimits, ScanCriteria, StoreError, StoredJudgement, StoredRun,
+};
 use crate::telemetry::{item_span, metrics};
 
-/// The turn that one process of the fleet takes.
 const TURN: &str = "last_rejudging";
 
-/// How long an item that was taken belongs to this process. Judging from the store takes milliseconds, so another process soon
-/// takes over from one that ended; a whole run has [`LONGEST_RUN`].
+/// Lease for judging from the store, which takes milliseconds. A short lease lets another process take over soon.
 const LEASE: Duration = Duration::from_mins(2);
 const LEASE_OF_A_RUN: Duration = Duration::from_mins(15);
-/// A run that takes longer has hung: the lease is not over yet, so that nobody else has the item.
+/// Time limit of a full run. Shorter than the lease, so that no other process has the item.
 const LONGEST_RUN: Duration = Duration::from_mins(10);
 
-/// US dollars reserved for a run until its cost is known: more than most runs cost.
+/// US dollars reserved for a run until the cost is known; most runs cost less.
 const HELD_USD: f64 = 0.05;
 
-/// Items taken at once, however few looks an hour has.
 const MOST_AT_ONCE: u32 = 200;
 
-/// Whole runs that may fail, or find less than is stored, before the item is left as it is.
+/// Full runs that may fail, or find less than is stored.
 const MOST_ATTEMPTS: i32 = 4;
 
-/// What became of an item that was due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Done {
-    /// An answer is another one.
     Changed,
-    /// No answer is.
     Same,
-    /// It is gone, was done anew meanwhile, or cannot be judged.
+    /// The item was deleted, was judged by another run, or cannot be judged.
     Left,
-    /// Less could be asked than for what is stored, or nothing: tried again later.
+    /// The run failed or had fewer sources than the stored result.
     Later,
 }
 
@@ -72,16 +69,15 @@ impl Done {
     }
 }
 
-/// The job.
 #[derive(Debug)]
 pub(super) struct Rejudger {
     services: Arc<Services>,
     queue: Arc<dyn Queue>,
     settings: RejudgeConfig,
     allowlist_only: bool,
-    /// US dollars a month; `None` where nobody who is asked costs anything.
+    /// US dollars a month; `None` if no service costs money.
     budget: Option<f64>,
-    basis: Basis,
+    basis: JudgingVersion,
     is_announced: bool,
 }
 
@@ -101,14 +97,14 @@ impl Rejudger {
 
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
-            // Safe to be dropped anywhere: an item is written whole or not at all, and what was taken is taken again later.
+            // Cancel-safe: an item is written in one transaction, and its lease expires.
             let done = tokio::select! {
                 () = stop.cancelled() => return,
                 done = self.round() => done,
             };
             metrics::job_run("rejudging", done.is_ok());
             if let Err(error) = done {
-                tracing::warn!(error = %error, "stored items could not be judged again; it is tried again soon");
+                tracing::warn!(error = %error, "re-evaluation failed; retrying soon");
             }
             if pause(&stop, self.settings.interval).await {
                 return;
@@ -118,44 +114,43 @@ impl Rejudger {
 
     async fn round(&mut self) -> Result<(), StoreError> {
         let store = &self.services.store;
-        // What is due is found, and dropped, by dates: none are compared by a wrong clock.
+        // A wrong clock would select wrong items.
         store.check_clock(SystemClock.now()).await?;
         let since = self.since();
         if !self.is_announced {
             if let Some(items) = store.judge_by(&self.basis, since).await? {
-                tracing::info!(items, "settings or models are others than before: recent items are judged again");
+                tracing::info!(items, "settings or models changed; re-evaluating recent items");
             }
             self.is_announced = true;
         }
         metrics::rejudging_due(&store.due_counts().await?);
-        // A process that was started before the settings changed would turn the answers back.
+        // A process with older settings would restore old results.
         if !store.is_judged_by(&self.basis).await? || !store.take_turn(TURN, self.settings.interval).await? {
             return Ok(());
         }
         let similarity = self.services.settings.similar_item_threshold;
-        // What is due already does not wait for a look that fails.
-        match store.look_for_reasons(Lookout { now: self.services.clock.now(), since, similarity }).await {
+        // A failed search does not delay due items.
+        match store.look_for_reasons(ScanCriteria { now: self.services.clock.now(), since, similarity }).await {
             Ok(0) => {}
-            Ok(noted) => tracing::info!(items = noted, "stored items are to be judged again"),
-            Err(error) => tracing::warn!(%error, "reasons to judge stored items again could not be looked for"),
+            Ok(noted) => tracing::info!(items = noted, "items queued for re-evaluation"),
+            Err(error) => tracing::warn!(%error, "search for re-evaluation reasons failed"),
         }
         self.judge_from_the_store().await?;
         let dropped = store.drop_outdated(since).await?;
         if dropped > 0 {
-            tracing::info!(items = dropped, "stored items have grown too old to be asked about again");
+            tracing::info!(items = dropped, "items too old for re-evaluation skipped");
         }
         self.ask_anew().await
     }
 
-    /// Items older than that are left as they are.
     fn since(&self) -> DateTime<Utc> {
         let age = TimeDelta::from_std(self.settings.max_age).ok();
         let since = age.and_then(|age| self.services.clock.now().checked_sub_signed(age));
         since.unwrap_or(DateTime::UNIX_EPOCH)
     }
 
-    fn allowance(&self, per_hour: u32, lease: Duration) -> Allowance {
-        Allowance { at_once: at_once(per_hour, self.settings.interval), per_hour, lease }
+    fn allowance(&self, per_hour: u32, lease: Duration) -> RejudgeLimits {
+        RejudgeLimits { at_once: at_once(per_hour, self.settings.interval), per_hour, lease }
     }
 
     async fn judge_from_the_store(&self) -> Result<(), StoreError> {
@@ -164,7 +159,7 @@ impl Rejudger {
         if due.is_empty() {
             return Ok(());
         }
-        // Read here: an edit that made items due may not have come to this process yet.
+        // This process may not have the edited lists yet.
         let (rules, version) = store.domain_rules().await?;
         let settings = &self.services.settings;
         let terms = Terms {
@@ -180,7 +175,7 @@ impl Rejudger {
         for one in &due {
             let stored = page.read.iter().find(|stored| stored.result.item_id == one.item_id);
             if let Some(error) = page.unreadable.get(&one.item_id) {
-                tracing::warn!(item.id = one.item_id, %error, "an item is left as it is: it cannot be read");
+                tracing::warn!(item.id = one.item_id, %error, "item kept unchanged: it cannot be read");
             }
             let judged = async {
                 match stored {
@@ -189,7 +184,7 @@ impl Rejudger {
                 }
             };
             let done = AssertUnwindSafe(judged).catch_unwind().await.unwrap_or_else(|_panic| {
-                tracing::error!(item.id = one.item_id, "judging an item again panicked; it is tried again later");
+                tracing::error!(item.id = one.item_id, "re-evaluation of an item panicked; retrying later");
                 Ok(Done::Later)
             });
             self.settle(one, done?).await?;
@@ -207,7 +202,6 @@ impl Rejudger {
         }
     }
 
-    /// Whole runs, one after another, as long as they may be made.
     async fn ask_anew(&self) -> Result<(), StoreError> {
         let store = &self.services.store;
         let allowance = self.allowance(self.settings.asked_per_hour, LEASE_OF_A_RUN);
@@ -215,7 +209,7 @@ impl Rejudger {
             if !self.may_ask().await? {
                 return Ok(());
             }
-            let taken = store.take_due(true, Allowance { at_once: 1, ..allowance }).await?;
+            let taken = store.take_due(true, RejudgeLimits { at_once: 1, ..allowance }).await?;
             let Some(due) = taken.first() else { return Ok(()) };
             let done = self.read_and_ask(due).await?;
             self.settle(due, done).await?;
@@ -224,7 +218,7 @@ impl Rejudger {
     }
 
     async fn read_and_ask(&self, due: &Due) -> Result<Done, StoreError> {
-        // One that ended the process, or never came back, settled nothing.
+        // Attempts that ended the process or hung.
         if due.attempts > MOST_ATTEMPTS {
             return Ok(Done::Left);
         }
@@ -236,19 +230,18 @@ impl Rejudger {
         }
     }
 
-    /// Returns true when there is money for it, or it costs none, and no new item waits.
+    /// Returns true if the budget allows a run and no new item waits.
     async fn may_ask(&self) -> Result<bool, StoreError> {
         if let Some(budget) = self.budget
             && (budget <= 0.0 || self.services.store.rejudging_spent().await? >= budget)
         {
             return Ok(false);
         }
-        // A queue that cannot be counted is no reason to hurry.
+        // An unknown queue length counts as busy.
         let depth = self.queue.depth().await.ok();
         Ok(depth.is_some_and(|depth| QueueName::ALL.iter().all(|queue| depth.of(*queue) == 0)))
     }
 
-    /// Returns true when nobody is asked anew for it any more.
     fn is_too_old(&self, stored: &StoredRun) -> bool {
         stored.item.published_at.unwrap_or(stored.evaluated_at) < self.since()
     }
@@ -259,24 +252,21 @@ impl Rejudger {
         let request = Request {
             phase,
             sent_at,
-            // What a person asked about has no gates, as then.
+            // A check by a person skips the gates.
             personal: item.item_id.starts_with("check:"),
             again: true,
             rejudging: Some(Rejudging { why: due.reason, before: Arc::clone(&before), evaluated_at }),
             ..Request::personal(item)
         };
         let span = item_span(&due.item_id, phase.as_str(), None);
-        // Reserved before anything is asked: a run that fails or is cut off may have paid, and reports no cost.
+        // Reserved first: a failed run may have paid calls but reports no cost.
         let held = if self.budget.is_some() { HELD_USD } else { 0.0 };
         let store = &self.services.store;
         store.add_rejudging_cost(held).await?;
         let running = AssertUnwindSafe(pipeline::run(&self.services, &request).instrument(span)).catch_unwind();
-        // Dropping the run is safe: it commits in one transaction or not at all.
+        // Cancel-safe: a run commits in one transaction.
         let Ok(Ok(ended)) = timeout(LONGEST_RUN, running).await else {
-            tracing::error!(
-                item.id = due.item_id,
-                "judging an item anew panicked or took too long; it is tried again later"
-            );
+            tracing::error!(item.id = due.item_id, "full run of an item panicked or timed out; retrying later");
             return Ok(Done::Later);
         };
         match ended {
@@ -293,17 +283,17 @@ impl Rejudger {
                 Ok(Done::Left)
             }
             Err(error) if error.is_transient() => {
-                tracing::warn!(item.id = due.item_id, %error, "an item could not be judged anew; it is tried again later");
+                tracing::warn!(item.id = due.item_id, %error, "full run of an item failed; retrying later");
                 Ok(Done::Later)
             }
             Err(error) => {
-                tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be judged anew");
+                tracing::warn!(item.id = due.item_id, %error, "item kept unchanged: its full run failed");
                 Ok(Done::Left)
             }
         }
     }
 
-    /// What is to be done later comes again when its lease is over.
+    /// Removes a due item. An item to retry stays until its lease ends.
     async fn settle(&self, due: &Due, done: Done) -> Result<(), StoreError> {
         metrics::rejudged(due.reason, done.as_str());
         if done == Done::Later && due.attempts < MOST_ATTEMPTS {
@@ -313,45 +303,41 @@ impl Rejudger {
     }
 }
 
-/// What becomes of an item whose statement failed. Only an outage ends the round: other errors may be of this item alone, and
-/// the items behind it were taken already.
+/// Ends the round only after an outage: other errors may concern this item alone, and the next ones are already leased.
 fn after_failure(due: &Due, error: StoreError) -> Result<Done, StoreError> {
     if error.is_outage() {
         return Err(error);
     }
     if error.is_transient() {
-        tracing::warn!(item.id = due.item_id, %error, "an item could not be read or written; it is tried again later");
+        tracing::warn!(item.id = due.item_id, %error, "reading or writing an item failed; retrying later");
         return Ok(Done::Later);
     }
-    tracing::warn!(item.id = due.item_id, %error, "an item is left as it is: it cannot be read or written");
+    tracing::warn!(item.id = due.item_id, %error, "item kept unchanged: it cannot be read or written");
     Ok(Done::Left)
 }
 
-/// An hour's items in equal parts, one at least.
 fn at_once(per_hour: u32, interval: Duration) -> u32 {
     let part = f64::from(per_hour) * interval.as_secs_f64() / 3600.0;
-    // The range is kept by the clamp.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 200")]
     let part = part.ceil().clamp(1.0, f64::from(MOST_AT_ONCE)) as u32;
     part.min(per_hour)
 }
 
-/// What this process judges by. What only a release changes is no part of it: `corroborate rescore` is for that.
-fn basis(services: &Services, allowlist_only: bool) -> Basis {
+/// Changes of a release are excluded; `corroborate rescore` applies those.
+fn basis(services: &Services, allowlist_only: bool) -> JudgingVersion {
     let settings = &services.settings;
-    // Whoever sets nothing has the same settings when a release brings another number.
+    // Default settings stay equal if a release changes the defaults.
     let scoring = Some(settings.scoring).filter(|scoring| *scoring != Scoring::default());
     let numbers = (scoring, allowlist_only, settings.passages_shown, settings.claims_per_item);
     let models = &services.models;
     let adjudicator = services.language_model_for(Purpose::Adjudicate).map_or("", |model| model.name());
     let names = [models.embedder.name(), models.stance.name(), models.reranker.name(), adjudicator];
-    Basis { settings: ids::content_hash(&[&format!("{numbers:?}")]), models: names.join(" ") }
+    JudgingVersion { settings: ids::content_hash(&[&format!("{numbers:?}")]), models: names.join(" ") }
 }
 
-/// Returns true when a whole run may cost money.
 fn costs(services: &Services, config: &Config) -> bool {
     let model = services.language_model.as_ref();
-    // Whoever wants a key may send a bill, which nobody here reads.
+    // A service with a key may charge, and that cost is not measured.
     let has_bills = config.translate.api_key.is_some() || config.inference.api_key.is_some();
     has_bills
         || services.providers.configured().any(|provider| provider.paid())

@@ -1,6 +1,6 @@
-//! The configuration read again while the daemon runs: new keys of services, and changed lists of domains.
+//! Reads the configuration again while the daemon runs, and applies new keys and domain lists.
 //!
-//! Nothing is taken over by halves: a configuration with a fault leaves everything as it is, and the fault is said.
+//! An invalid configuration changes nothing, and its error is logged.
 
 use std::sync::Arc;
 
@@ -11,20 +11,18 @@ use crate::domain::rules::DomainRule;
 use crate::store::Store;
 use crate::telemetry::metrics;
 
-/// What is needed to take a changed configuration over.
 #[derive(Debug)]
 pub struct Reloader {
     baseline: Baseline,
-    /// Its keys are those that providers hold.
+    /// The configuration whose keys the providers use.
     config: Arc<Config>,
     store: Store,
     clock: Arc<dyn Clock>,
-    /// The configured lists as they were last taken over.
+    /// The lists that were last applied.
     lists: Vec<DomainRule>,
 }
 
 impl App {
-    /// What takes a changed configuration over while this application serves.
     pub fn reloader(&self, baseline: Baseline) -> Reloader {
         Reloader {
             baseline,
@@ -37,7 +35,7 @@ impl App {
 }
 
 impl Reloader {
-    /// Reads the configuration again and takes over what a running process can. Says in the log what came of it.
+    /// Reads the configuration, applies what a running process can change, and logs the outcome.
     pub async fn reload(&mut self) {
         let read = self.read().await;
         let done = match read {
@@ -49,16 +47,15 @@ impl Reloader {
 
     async fn read(&self) -> Option<Reread> {
         let baseline = self.baseline.clone();
-        // Files may lie on a disk that is slow to answer.
         let read = tokio::task::spawn_blocking(move || baseline.reread(process_env())).await;
         match read {
             Ok(Ok(read)) => return Some(read),
             Ok(Err(error)) => {
                 for problem in error.problems {
-                    tracing::error!(%problem, "the configuration cannot be used; what was in force stays");
+                    tracing::error!(%problem, "configuration is invalid; keeping the current one");
                 }
             }
-            Err(panicked) => tracing::error!(error = %panicked, "the configuration could not be read again"),
+            Err(panicked) => tracing::error!(error = %panicked, "configuration reload failed"),
         }
         None
     }
@@ -68,15 +65,15 @@ impl Reloader {
         let mut restart: Vec<String> = restart.into_iter().map(str::to_owned).collect();
         restart.extend(keys.restart);
         if !keys.replaced.is_empty() {
-            tracing::info!(settings = keys.replaced.join(", "), "new keys taken over: the next call sends them");
+            tracing::info!(settings = keys.replaced.join(", "), "keys reloaded; the next call uses them");
         }
         if !restart.is_empty() {
-            tracing::warn!(settings = restart.join(", "), "these settings were changed and take a restart");
+            tracing::warn!(settings = restart.join(", "), "changed settings need a restart");
         }
         let lists = config.enrichment.first_rules();
         if lists == self.lists {
             if keys.replaced.is_empty() && restart.is_empty() {
-                tracing::info!("the configuration was read again: nothing has changed");
+                tracing::info!("configuration reloaded without changes");
             }
             return true;
         }
@@ -84,16 +81,19 @@ impl Reloader {
             Ok(followed) => {
                 self.lists = lists;
                 let (added, changed, removed) = (followed.added, followed.changed, followed.removed);
-                tracing::info!(added, changed, removed, "the configured lists of domains were taken over");
+                tracing::info!(added, changed, removed, "configured domain lists applied");
                 if !followed.kept.is_empty() {
                     let domains = followed.kept_names();
-                    tracing::warn!(domains, "edited since by the admins, whose rules stand; see `corroborate domains`");
+                    tracing::warn!(
+                        domains,
+                        "reload skipped domains that an admin edited; run `corroborate domains list`"
+                    );
                 }
                 true
             }
             Err(error) => {
-                // They are still what the next reading is compared with.
-                tracing::error!(%error, "the configured lists of domains could not be taken over; send SIGHUP again");
+                // The next reload compares with the old `lists`.
+                tracing::error!(%error, "applying configured domain lists failed; send SIGHUP again");
                 false
             }
         }

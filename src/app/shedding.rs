@@ -1,4 +1,6 @@
-//! The bridge from the worker's allowance to the store, where all processes share it.
+//! Connects the worker's [`Allowance`] for shedding with the store.
+//!
+//! All processes share the allowance in the store.
 
 use std::time::Duration;
 
@@ -8,7 +10,6 @@ use crate::broker::QueueName;
 use crate::store::Store;
 use crate::worker::Allowance;
 
-/// The allowance of the whole fleet.
 #[derive(Debug)]
 pub(super) struct FleetAllowance(pub(super) Store);
 

@@ -1,6 +1,6 @@
-//! Sends the spans of items to the collector, where one is configured.
+//! Sends item spans to the configured trace collector.
 //!
-//! Nothing waits for this: what the collector does not take in time is dropped and counted.
+//! No work waits for it. Spans that the collector does not accept in time are dropped and counted.
 
 use std::time::Duration;
 
@@ -15,23 +15,22 @@ use crate::outbound::otlp::{ExportError, TraceCollector};
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{FinishedSpan, Resource, SpanQueue, export_request, take_queue};
 
-/// Times a batch is offered. With pauses in between that is some seconds, in which the queue holds what comes.
+/// Attempts per batch. With pauses they take some seconds, during which the queue collects spans.
 const TRIES: u32 = 4;
 
-/// How long the end of the daemon waits for a collector to take the last spans.
+/// How long shutdown waits to send the last spans.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Sends what the recorder records.
 #[derive(Debug)]
 pub(super) struct TraceExport {
     queue: SpanQueue,
     collector: TraceCollector,
     resource: Resource,
-    /// Whether the last batch was not taken: it is said once, and once that it is over.
+    /// The last batch failed. The failure and the recovery are logged once.
     is_away: bool,
 }
 
-/// `None` where spans are not recorded.
+/// Returns `None` if spans are not recorded.
 pub(super) fn export(config: &Config) -> Result<Option<TraceExport>, AppError> {
     let traces = &config.traces;
     let Some(endpoint) = &traces.endpoint else { return Ok(None) };
@@ -43,17 +42,16 @@ pub(super) fn export(config: &Config) -> Result<Option<TraceExport>, AppError> {
     Ok(Some(TraceExport { queue, collector, resource, is_away: false }))
 }
 
-/// How long sending may take after the daemon was asked to stop.
 async fn after(stop: &CancellationToken, patience: Duration) {
     stop.cancelled().await;
     sleep(patience).await;
 }
 
 impl TraceExport {
-    /// Runs until it is stopped; what is left then is offered once, for a bounded time.
+    /// Sends batches until stopped, then the rest for at most [`LAST_PATIENCE`].
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let mut batch = Vec::new();
-        // An offer that is given up may have arrived all the same; it is counted as lost.
+        // A cancelled request may have arrived, but counts as lost.
         let in_time = tokio::select! {
             biased;
             () = self.send_all(&mut batch, &stop) => true,
@@ -62,7 +60,7 @@ impl TraceExport {
         if !in_time {
             let left = batch.len() + self.queue.waiting();
             metrics::trace_spans("failed", left);
-            tracing::info!(spans = left, "the collector did not take the last spans in time; they are lost");
+            tracing::info!(spans = left, "last spans not exported in time and lost");
         }
     }
 
@@ -81,7 +79,7 @@ impl TraceExport {
         }
     }
 
-    /// Offers a batch until it is taken, refused, or tried often enough; once where the daemon stops.
+    /// Sends a batch until it is accepted, rejected or out of attempts; once during shutdown.
     async fn send(&mut self, batch: &[FinishedSpan], stop: &CancellationToken) {
         let body = export_request(&self.resource, batch);
         let mut pauses = Delays::new();
@@ -95,7 +93,6 @@ impl TraceExport {
                 break error;
             }
             tries += 1;
-            // Both arms only wait.
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = sleep(pauses.next()) => {}
@@ -107,7 +104,7 @@ impl TraceExport {
     fn taken(&mut self, spans: usize) {
         metrics::trace_spans("exported", spans);
         if std::mem::take(&mut self.is_away) {
-            tracing::info!("the collector takes spans again");
+            tracing::info!("span export resumed");
         }
     }
 
@@ -116,7 +113,7 @@ impl TraceExport {
         if !std::mem::replace(&mut self.is_away, true) {
             tracing::warn!(
                 %error,
-                "the collector does not take spans; they are dropped until it does. It has to speak OTLP over HTTP, port 4318 as a rule"
+                "span export failed; spans are dropped. The collector must accept OTLP over HTTP, usually on port 4318"
             );
         }
     }

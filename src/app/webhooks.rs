@@ -1,4 +1,6 @@
-//! Sends what waits for webhooks: one task for each, so that a receiver that is away or slow holds up no other.
+//! Sends waiting webhook messages, one task per receiver, so that a slow receiver does not delay others.
+//!
+//! Failed messages stay in the store and are retried with growing pauses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +16,13 @@ use crate::outbound::webhook::{WebhookError, WebhookKey, WebhookReceiver};
 use crate::store::{Store, StoreError, WebhookBatch, WebhookMessage, WebhookOutcome};
 use crate::telemetry::metrics;
 
-/// Messages of one round, and how many of them are on their way at once.
 const BATCH: i64 = 32;
 const AT_ONCE: usize = 4;
-/// Kept from others beyond the time that sending takes at most.
+/// Added to the longest sending time of a batch to get its lease.
 const SPARE: Duration = Duration::from_secs(30);
-/// The longest rest of a receiver that takes nothing; the rests begin at a second and double. Between them one message is
-/// tried, whatever waits behind it.
+/// Longest pause for a failing receiver. Pauses start at a second and double. After each one message is tried.
 const LONGEST_REST: Duration = Duration::from_mins(1);
 
-/// One receiver with what is needed to serve it.
 #[derive(Debug)]
 pub(super) struct Webhook {
     name: String,
@@ -31,27 +30,25 @@ pub(super) struct Webhook {
     store: Store,
     clock: Arc<dyn Clock>,
     give_up_after: Duration,
-    /// How long a round may take.
+    /// Lease of a batch.
     hold: Duration,
 }
 
-/// The longest rest that a receiver's `Retry-After` is granted: it is asked again then, and can say so again.
+/// Longest accepted `Retry-After`; the receiver may repeat it.
 const LONGEST_REST_ASKED: Duration = Duration::from_hours(1);
 
-/// What a round has shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
-    /// No message is due any more.
     Done,
-    /// A full batch was taken: more may wait.
+    /// More may wait.
     More,
-    /// The receiver took some messages, and asks for this rest before the next.
+    /// The receiver accepted some messages and requests this pause.
     Asked(Duration),
-    /// The receiver took nothing, and asks for this rest; zero where it asks for none.
+    /// The receiver accepted none and requests this pause, or zero.
     Failing(Duration),
 }
 
-/// The keys of an endpoint; where it has none, the error names the variable that should hold one.
+/// Returns the signing keys. Without a key the error names the variable to set.
 pub(super) fn keys(endpoint: &WebhookEndpoint) -> Result<Vec<WebhookKey>, AppError> {
     let bad =
         |detail: String| AppError::Setup { component: "a webhook", detail: format!("{} {detail}", endpoint.name) };
@@ -65,7 +62,6 @@ pub(super) fn keys(endpoint: &WebhookEndpoint) -> Result<Vec<WebhookKey>, AppErr
     secrets.map(|secret| WebhookKey::read(secret).map_err(|error| bad(format!("has a key that {error}")))).collect()
 }
 
-/// The receivers of a configuration, in its order.
 pub(super) fn receivers(config: &WebhooksConfig, user_agent: &str) -> Result<Vec<(String, WebhookReceiver)>, AppError> {
     config.endpoints.iter().map(|endpoint| receiver(endpoint, config, user_agent)).collect()
 }
@@ -80,7 +76,7 @@ fn receiver(
     Ok((endpoint.name.clone(), built?))
 }
 
-/// Posts an empty message of the type `ping`, signed and sent as every other.
+/// Posts a signed empty message of type `ping`.
 pub(super) async fn ping(config: &Config, name: &str) -> Result<Result<(), WebhookError>, AppError> {
     let webhooks = &config.webhooks;
     let Some(endpoint) = webhooks.endpoints.iter().find(|endpoint| endpoint.name == name) else {
@@ -106,19 +102,19 @@ impl Webhook {
         Self { name, receiver, store, clock, give_up_after: config.give_up_after, hold }
     }
 
-    /// Sends until it is told to stop; woken by every commit of this process and by a slow tick for rows of others.
+    /// Sends until stopped. Commits of this process wake it; every `tick` it reads rows of other processes.
     pub(super) async fn run(self, tick: Duration, stop: CancellationToken) {
         let written = self.store.webhooks_written();
         let mut failures = 0;
         let mut is_resting = false;
         loop {
-            // Before the look, so that nothing written after it is missed.
+            // Before the read, so that no later commit is missed.
             let woken = written.notified();
-            // Safe to be cut off: what was claimed is free again after a while, and is sent again under the same id.
+            // Cancel-safe: after the lease the message is sent again with the same id.
             let round = tokio::select! {
                 round = self.round(if failures > 0 { 1 } else { BATCH }) => round,
                 () = patience_ended(&stop) => {
-                    tracing::info!(webhook = self.name, "a slow receiver is not waited for; the rest is sent after the next start");
+                    tracing::info!(webhook = self.name, "webhook receiver too slow at shutdown; the rest is sent after the next start");
                     return;
                 }
             };
@@ -130,7 +126,7 @@ impl Webhook {
                 is_resting = matches!(round, Ok(Round::Asked(_) | Round::Failing(_)));
             }
             let wait = self.rest_after(round, &mut failures, tick);
-            // Safe to be cancelled: nothing has been taken.
+            // Cancel-safe: no row is leased here.
             tokio::select! {
                 () = stop.cancelled() => return self.last_round(is_resting).await,
                 () = woken, if !is_resting => {}
@@ -139,7 +135,6 @@ impl Webhook {
         }
     }
 
-    /// How long to wait before the next round.
     fn rest_after(&self, round: Result<Round, StoreError>, failures: &mut u32, tick: Duration) -> Duration {
         match round {
             Ok(Round::Failing(asked)) => {
@@ -150,24 +145,26 @@ impl Webhook {
                 *failures = 0;
                 rest.min(LONGEST_REST_ASKED)
             }
-            // One message that was taken after failures says that the others may go out again.
+            // One accepted message after failures ends the pauses.
             Ok(Round::Done | Round::More) if std::mem::take(failures) > 0 => Duration::ZERO,
             Ok(Round::Done | Round::More) => tick,
             Err(error) => {
-                tracing::warn!(webhook = self.name, error = %error, "what waits for a webhook could not be read");
+                tracing::warn!(webhook = self.name, error = %error, "reading waiting webhook messages failed");
                 PAUSE
             }
         }
     }
 
-    /// What the drained items wrote goes out now, unless the receiver is away anyhow.
     async fn last_round(&self, is_resting: bool) {
         if is_resting {
             return;
         }
         let rest = async { while matches!(self.round(BATCH).await, Ok(Round::More)) {} };
         if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
-            tracing::info!(webhook = self.name, "messages still wait; they are sent after the next start");
+            tracing::info!(
+                webhook = self.name,
+                "webhook messages still waiting at shutdown; they are sent after the next start"
+            );
         }
     }
 
@@ -181,12 +178,16 @@ impl Webhook {
         metrics::webhook_failed(outcomes.len().saturating_sub(delivered));
         if dead > 0 {
             metrics::webhook_gave_up(dead);
-            tracing::error!(webhook = self.name, dead, "messages were given up; see `corroborate webhooks dead`");
+            tracing::error!(
+                webhook = self.name,
+                dead,
+                "webhook messages failed permanently; run `corroborate webhooks dead`"
+            );
         }
         let asked = outcomes.iter().filter_map(|(_, outcome)| rest_asked(outcome)).max().unwrap_or_default();
         if delivered == 0 {
             let reason = outcomes.first().map(|(_, outcome)| reason(outcome)).unwrap_or_default();
-            tracing::warn!(webhook = self.name, reason, "the receiver takes nothing; it is tried again");
+            tracing::warn!(webhook = self.name, reason, "webhook delivery failed; retrying");
             return Ok(Round::Failing(asked));
         }
         if !asked.is_zero() {
@@ -209,7 +210,7 @@ impl Webhook {
         (message.id, outcome)
     }
 
-    /// Tells the store, again and again while it is away: what is sent and stays there is sent twice.
+    /// Retries while the store is away: a message that was sent but not recorded is sent twice.
     async fn settle(&self, taken: &WebhookBatch, outcomes: &[(i64, WebhookOutcome)]) -> Result<usize, StoreError> {
         let mut tries = 0;
         loop {
@@ -224,7 +225,6 @@ impl Webhook {
     }
 }
 
-/// Some time after the end was asked for.
 async fn patience_ended(stop: &CancellationToken) {
     stop.cancelled().await;
     tokio::time::sleep(LAST_ROUND_PATIENCE).await;

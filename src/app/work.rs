@@ -1,5 +1,6 @@
-//! The bridge from the worker to the pipeline: what is done with one delivery, and how upstream hears of one that got no
-//! result.
+//! Connects the worker to the pipeline: processes a delivery and reports items without a result to upstream.
+//!
+//! [`process`] runs the pipeline, [`probe`] tests the store, and [`announce`] publishes notices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +13,9 @@ use crate::store::Store;
 use crate::telemetry::{TraceParent, item_ended, item_span};
 use crate::worker::{Announce, Load, Notice, Probe, Process, ProcessError, Processed, Work, announce_over};
 
-/// How long the store may take to answer after an item failed at it.
+/// Time limit for the store check after an item failed.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Runs the pipeline on one item.
 pub(super) fn process(services: Arc<Services>) -> Process {
     Arc::new(move |work: Work| {
         let services = Arc::clone(&services);
@@ -54,11 +54,11 @@ async fn classify(error: &PipelineError, store: &Store) -> ProcessError {
     failure(error, suspected && !answers(store).await)
 }
 
-/// What the worker hears of an error. `away`: whether the store was asked, and did not answer either.
+/// Converts the error for the worker. `away`: the store check failed too.
 fn failure(error: &PipelineError, away: bool) -> ProcessError {
     use std::error::Error as _;
     let label = error.label();
-    // The chain, without payloads: what failed and what the database said of it.
+    // Without payloads.
     let mut detail = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -75,15 +75,13 @@ fn failure(error: &PipelineError, away: bool) -> ProcessError {
     }
 }
 
-/// Returns true when the store takes what is written to it. An item that fails at such a store, by a connection that
-/// broke, a table it may not write or memory that ran out, may itself be the cause. That counts as an attempt: otherwise
-/// the item would come again without end, and pay its providers each time.
+/// Returns true if the store accepts a write. Then the item may be the cause of its error, and the failure counts as an
+/// attempt. Otherwise it would be retried without end and pay its providers each time.
 async fn answers(store: &Store) -> bool {
     let answer = tokio::time::timeout(ANSWER_PATIENCE, store.check_writable()).await;
     matches!(answer, Ok(Ok(())))
 }
 
-/// Whether the store is back.
 pub(super) fn probe(store: Store) -> Probe {
     Arc::new(move || {
         let store = store.clone();
@@ -96,7 +94,7 @@ pub(super) fn probe(store: Store) -> Probe {
     })
 }
 
-/// Notices go straight to the broker; without one nobody would collect them, and the dead-letter table keeps the reason.
+/// Publishes notices to the broker. Without a broker there is no reader, and the dead-letter table keeps the reason.
 pub(super) fn announce(services: &Services, queue: Arc<dyn Queue>) -> Announce {
     match &services.settings.results_exchange {
         Some(exchange) => announce_over(queue, exchange.clone(), Arc::clone(&services.clock)),

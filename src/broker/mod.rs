@@ -1,14 +1,14 @@
-//! The queue: where items come from and where results go. The only AMQP.
+//! The queue that delivers items and takes results. The only module that uses AMQP.
 //!
-//! [`Queue`] is the seam between two implementations: [`AmqpQueue`] here (`RabbitMQ` 3.10 or later), and the table queue of
-//! embedded mode in `store`. This room moves bytes and settles deliveries; it never reads an item, never decides whether
-//! something is retried (that is `worker::disposition`) and never touches the database.
+//! [`Queue`] has two implementations: [`AmqpQueue`] (RabbitMQ 3.10 or later) and the table queue of embedded mode in
+//! `store`. This module moves bytes and settles deliveries. It never reads an item, never decides on a retry
+//! (`worker::disposition` does) and never uses the database.
 //!
-//! A delivery is settled only after what came of it is committed, so a crash at any moment delivers it again: whoever
-//! processes deliveries must bear doubles.
+//! A delivery is settled only after its result is committed. A crash therefore causes a second delivery, and the
+//! consumer must accept duplicates.
 //!
-//! To add a queue: a value of [`QueueName`], its name in [`AmqpNames`], its binding in `amqp::topology`, its phase in
-//! `worker`. To add another broker: implement [`Queue`] and run the promises of `tests/it/broker.rs` against it.
+//! To add a queue: a variant of [`QueueName`], its name in [`AmqpNames`], its binding in `amqp::topology`, its phase in
+//! `worker`. To add a broker: implement [`Queue`] and run the tests of `tests/it/broker.rs` with it.
 
 use std::fmt;
 use std::fmt::Debug;
@@ -25,10 +25,9 @@ mod observer;
 pub use amqp::{AmqpNames, AmqpQueue, AmqpReceipt, AmqpSettings, Clocks};
 pub use observer::{NoObserver, Observer};
 
-/// The queues that are consumed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum QueueName {
-    /// The same work as [`Self::Enrichment`], taken before everything else and never shed.
+    /// Like [`Self::Enrichment`], but taken before all other queues and never shed.
     Important,
     /// Items for Phase 1 and Phase 2.
     Enrichment,
@@ -37,10 +36,9 @@ pub enum QueueName {
 }
 
 impl QueueName {
-    /// All, in declaration order.
     pub const ALL: [Self; 3] = [Self::Important, Self::Enrichment, Self::Factcheck];
 
-    /// The metric label. The broker's own name of the queue is configurable and may differ.
+    /// Returns the metric label. The queue's name at the broker is configurable and may differ.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Important => "enrichment_important",
@@ -49,7 +47,6 @@ impl QueueName {
         }
     }
 
-    /// The queue of that label; `None` for any other text.
     pub fn parse(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|name| name.as_str() == label)
     }
@@ -61,42 +58,39 @@ impl fmt::Display for QueueName {
     }
 }
 
-/// One message, as it was taken from a queue and not yet settled.
 pub struct Delivery {
     pub queue: QueueName,
-    /// The message as upstream sent it; nothing has been checked.
+    /// The message as upstream sent it, unchecked.
     pub body: Vec<u8>,
-    /// How often it was tried before and failed; 0 the first time. Deferrals and crashes do not count.
+    /// Number of failed attempts, 0 at first. Deferrals and crashes do not count.
     pub attempts: u32,
-    /// The queue has handed it out before: a crash, a lost connection or a hand-back.
+    /// The queue delivered the message before: a crash, a lost connection or a return.
     pub redelivered: bool,
     pub message_id: Option<String>,
-    /// Where a result is wanted besides the results exchange.
+    /// Queue that also gets the result.
     pub reply_to: Option<String>,
-    /// The message names a queue that may get no answer, so `reply_to` is left out.
+    /// `reply_to` was removed because it names a queue that is not allowed.
     pub reply_refused: bool,
     pub correlation_id: Option<String>,
-    /// Upstream's trace, as its header says it (W3C Trace Context); nothing has been checked.
+    /// Upstream's `traceparent` header (W3C Trace Context), unchecked.
     pub traceparent: Option<String>,
-    /// Since when it could have been delivered: when upstream says it sent it, or when its retry fell due. `None` when
-    /// upstream gives no time, which makes the lag unknown.
+    /// When it could first be delivered: its send time, or the due time of its retry. `None`: unknown, as is the lag.
     pub enqueued_at: Option<DateTime<Utc>>,
-    /// When it was sent, or first seen where upstream gives no time. Putting it off does not change it.
+    /// Send time, or the time of first receipt if upstream gives none. A deferral does not change it.
     pub sent_at: Option<DateTime<Utc>>,
     pub receipt: Receipt,
 }
 
-/// What the queue needs to settle a delivery again.
 #[derive(Debug)]
 pub enum Receipt {
     Amqp(Box<AmqpReceipt>),
-    /// The row's id in the table queue.
+    /// Row id in the table queue.
     Table(i64),
 }
 
 impl Debug for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The body is upstream's text and has no place in a log.
+        // The body is upstream's text and must not be logged.
         f.debug_struct("Delivery")
             .field("queue", &self.queue)
             .field("bytes", &self.body.len())
@@ -107,45 +101,42 @@ impl Debug for Delivery {
     }
 }
 
-/// How a delivery ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settle {
-    /// Done; forget it.
+    /// Processed; remove it.
     Ack,
-    /// Failed for now: deliver it again after the delay, with one attempt more.
+    /// Deliver again after the delay and count one attempt.
     Retry {
         /// A word from a closed set.
         error_label: &'static str,
-        /// For a person.
+        /// Readable text.
         error: String,
-        /// At least this long; a broker with fixed delays takes its next longer one.
+        /// Minimum; a broker with fixed delays uses its next longer one.
         delay: Duration,
     },
-    /// Not now: deliver it again after the delay. No attempt is counted.
+    /// Deliver again after the delay without counting an attempt.
     Defer { delay: Duration },
-    /// It can never succeed, or has failed too often: keep it for a person, with the reason.
+    /// Cannot succeed, or failed too often: keep it as a dead letter.
     Dead { label: String, error: String, body: DeadBody },
-    /// Hand it back as it is, to be delivered again at once, to anybody.
+    /// Return it unchanged, for immediate delivery to any consumer.
     Requeue,
 }
 
-/// The line of a result's trace that says why no answer was sent to the queue that `reply_to` names.
+/// The trace line of a result whose answer was not sent to the `reply_to` queue.
 pub const REPLY_REFUSED: &str =
     "reply not sent because reply_to names a queue that amqp.reply_to_prefixes does not allow";
 
-/// Bytes that a list shows of a dead letter, and that are kept of a message which is refused for its size.
+/// Bytes of a dead letter in lists, and of an oversized message that is kept.
 pub const EXCERPT_BYTES: usize = 16 * 1024;
 
-/// How much of a message a dead letter keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadBody {
     Whole,
-    /// The first [`EXCERPT_BYTES`]. Such a letter cannot be requeued.
+    /// The first [`EXCERPT_BYTES`]. Such a dead letter cannot be requeued.
     Excerpt,
 }
 
 impl DeadBody {
-    /// What is kept of a message.
     pub fn of(self, body: &[u8]) -> &[u8] {
         match self {
             Self::Whole => body,
@@ -154,48 +145,41 @@ impl DeadBody {
     }
 }
 
-/// The first [`EXCERPT_BYTES`] of a message.
 pub fn excerpt(body: &[u8]) -> &[u8] {
     body.get(..EXCERPT_BYTES).unwrap_or(body)
 }
 
-/// A result on its way out, as the outbox holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxMessage {
-    /// The outbox row.
     pub id: i64,
-    /// `None`: the default exchange, which delivers to the queue named by the routing key (`reply_to`).
+    /// `None`: the default exchange, which routes to the queue named by the routing key (`reply_to`).
     pub exchange: Option<String>,
     pub routing_key: String,
-    /// JSON.
     pub body: Vec<u8>,
     pub correlation_id: Option<String>,
     pub message_id: MessageId,
 }
 
-/// What became of results that were sent. Those in neither list are to be sent again: nothing is known of them.
+/// Outcomes of sending results. Send those in neither list again: their state is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Published {
-    /// Safe at the broker.
     pub confirmed: Vec<i64>,
-    /// Refused, each with the broker's reason. The broker is there and takes others; these it may take another time.
+    /// With the broker's reason. The broker is up and takes others; a later attempt may succeed.
     pub refused: Vec<(i64, String)>,
 }
 
-/// Messages that wait to be delivered. Those being worked on, and those waiting for a retry, are not among them.
+/// Messages that wait for delivery, without those in work or waiting for a retry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueDepth {
     pub important: u64,
     pub enrichment: u64,
     pub factcheck: u64,
-    /// Dead letters.
     pub dead: u64,
-    /// Since when the oldest message of all queues waits. `None` where the queue cannot tell (AMQP), or nothing waits.
+    /// Since when the oldest message waits. `None` if the queue does not report it (AMQP) or nothing waits.
     pub oldest: Option<DateTime<Utc>>,
 }
 
 impl QueueDepth {
-    /// The messages that wait in one of the consumed queues.
     pub const fn of(&self, queue: QueueName) -> u64 {
         match queue {
             QueueName::Important => self.important,
@@ -205,57 +189,49 @@ impl QueueDepth {
     }
 }
 
-/// The label of letters that the broker gave up by itself.
+/// The reason of messages that the broker itself made dead letters.
 pub const DELIVERY_LIMIT: &str = "delivery_limit";
 
-/// A message that was given up, without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// Names it in `dead show|requeue|drop`; stays the same while it lies there. Two wholly equal letters share it.
+    /// Identifies it in `dead show|requeue|drop`, and never changes. Two fully equal dead letters share it.
     pub id: String,
-    /// The queue it came from; `None` when nothing tells.
+    /// The queue that it came from; `None` if unknown.
     pub origin: Option<QueueName>,
-    /// The reason as a word from a closed set; `None` for a letter the broker itself gave up (delivery limit).
+    /// A word from a closed set; `None` if the broker itself dead-lettered it (delivery limit).
     pub label: Option<String>,
-    /// The reason for a person.
     pub error: Option<String>,
     pub attempts: Option<u32>,
     pub failed_at: Option<DateTime<Utc>>,
     pub message_id: Option<String>,
-    /// The first [`EXCERPT_BYTES`] of the message as upstream sent it.
+    /// The first [`EXCERPT_BYTES`] of the original message.
     pub excerpt: Vec<u8>,
-    /// Length of the message as upstream sent it.
     pub bytes: usize,
-    /// The rest of the message was not kept ([`DeadBody::Excerpt`]).
+    /// The rest was not kept ([`DeadBody::Excerpt`]).
     pub is_cut: bool,
 }
 
 impl DeadLetter {
-    /// The reason as a word, [`DELIVERY_LIMIT`] for a letter that the broker gave up.
+    /// Returns the reason as a word: [`DELIVERY_LIMIT`] if the broker itself dead-lettered it.
     pub fn reason(&self) -> &str {
         self.label.as_deref().unwrap_or(DELIVERY_LIMIT)
     }
 }
 
-/// A dead letter with its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenDeadLetter {
     pub letter: DeadLetter,
-    /// What is kept of the message.
     pub body: Vec<u8>,
 }
 
-/// Which dead letters an operation is about.
 #[derive(Debug, Clone, Copy)]
 pub enum DeadSelection<'a> {
     All,
     Ids(&'a [String]),
-    /// Those of one [`DeadLetter::reason`].
     Reason(&'a str),
 }
 
 impl DeadSelection<'_> {
-    /// Whether that letter is selected.
     pub fn holds(&self, letter: &DeadLetter) -> bool {
         match self {
             Self::All => true,
@@ -265,25 +241,21 @@ impl DeadSelection<'_> {
     }
 }
 
-/// What a queue could not do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
-    /// The broker is there and says no. Trying again does not help; somebody has to change something.
+    /// The broker refuses the operation. An operator has to change something.
     #[error("the broker at {address} refused {what}: {detail}; {mend}")]
     Refused { address: String, what: String, detail: String, mend: String },
-    /// The settings make no sense.
     #[error("{key}: {detail}")]
     BadSettings { key: &'static str, detail: String },
-    /// Nobody answered.
     #[error("the broker at {address} cannot be reached: {detail}; start it, or correct AMQP_URL")]
     Unreachable { address: String, detail: String },
-    /// There is no connection at the moment; it is being rebuilt.
-    #[error("the broker is away ({detail}); reconnecting")]
+    /// The connection is lost and is being opened again.
+    #[error("the broker is unavailable ({detail}); reconnecting")]
     Away { detail: String },
-    /// A message was sent and the broker did not say that it has it.
+    /// A message was sent, but the broker did not confirm it.
     #[error("a message to {target} was not confirmed: {detail}")]
     NotConfirmed { target: String, detail: String },
-    /// Anything else, in the words of the queue.
     #[error("{action} failed: {detail}")]
     Failed { action: &'static str, detail: String },
     /// `stop_receiving` was called, or the queue is closed.
@@ -292,7 +264,7 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    /// A word from a closed set, for logs and metrics.
+    /// Returns a word from a closed set, for logs and metrics.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "refused",
@@ -305,7 +277,7 @@ impl QueueError {
         }
     }
 
-    /// Whether waiting can mend it.
+    /// Returns true if a later attempt may succeed.
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Away { .. } | Self::NotConfirmed { .. } | Self::Failed { .. } => true,
@@ -314,52 +286,46 @@ impl QueueError {
     }
 }
 
-/// A place that items are taken from and results are given to.
+/// A queue that delivers items and takes results.
 ///
-/// Every future may be dropped at any await without losing a message: at worst it is delivered twice.
+/// Every future may be dropped at any await without losing a message; at worst the message is delivered twice.
 pub trait Queue: Send + Sync + Debug {
-    /// The next delivery of any queue; waits for one, and reconnects by itself meanwhile. `Err` only when there will
-    /// never be another one (`Closed`).
+    /// Waits for the next delivery and reconnects by itself. `Err` only if there will never be another one (`Closed`).
     fn receive(&self) -> BoxFuture<'_, Result<Delivery, QueueError>>;
 
-    /// Ends a delivery. A delivery whose connection is gone is dropped silently: the broker hands it out again. On `Err`
-    /// it is still unsettled, and may be settled in another way.
+    /// Settles a delivery. Does nothing if its connection is lost, because the broker delivers it again. After `Err`
+    /// the delivery is still unsettled.
     fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>>;
 
-    /// Puts messages into a queue; `Ok` when all of them are safe there. After `Err` some of them may be.
+    /// Publishes messages to a queue. `Ok`: all are stored there. `Err`: some may be.
     fn publish_items<'a>(&'a self, queue: QueueName, items: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>>;
 
-    /// Sends results out and says what became of them, by `OutboxMessage::id`. `Err` when nothing is known of any.
+    /// Sends results and returns their outcomes by `OutboxMessage::id`. `Err` if no outcome is known.
     fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>>;
 
-    /// Takes no more deliveries for now, or takes them again. Where deliveries are fetched ahead, those that were not handed
-    /// out go back, and nothing counts against them. `receive` waits meanwhile; settling and publishing go on.
+    /// Pauses or resumes receiving. Prefetched deliveries return without counting as attempts; settling and publishing
+    /// go on.
     fn pause_receiving(&self, _paused: bool) -> BoxFuture<'_, ()> {
         Box::pin(async {})
     }
 
-    /// How much is waiting.
     fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>>;
 
-    /// Why items cannot be taken at the moment, for `/readyz`.
+    /// Returns an error with the cause if items cannot be taken now, for `/readyz`.
     fn ready(&self) -> Result<(), String>;
 
-    /// The oldest dead letters, at most `limit` of them, without taking them away.
+    /// Returns at most `limit` of the oldest dead letters, without removing them.
     fn dead_list(&self, limit: usize) -> BoxFuture<'_, Result<Vec<DeadLetter>, QueueError>>;
 
-    /// One dead letter; `None` when it is not there.
     fn dead_get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<OpenDeadLetter>, QueueError>>;
 
-    /// Gives dead letters back to the queue they came from, with no attempts counted. Those of unknown origin stay,
-    /// those of which an excerpt is kept, and of wholly equal messages all but one. Returns how many went. At no time are
-    /// more than a few bodies in memory.
+    /// Returns dead letters to their queue without attempts; returns their number. Skips those of unknown origin, those
+    /// with only an excerpt, and duplicates of fully equal ones. Holds only a few bodies in memory.
     fn dead_requeue<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
 
-    /// Throws dead letters away. Returns how many.
     fn dead_drop<'a>(&'a self, which: DeadSelection<'a>) -> BoxFuture<'a, Result<usize, QueueError>>;
 
-    /// Takes no more deliveries: `receive` returns `Closed` from now on, what was fetched and not handed out goes back.
-    /// Settling and publishing go on.
+    /// Stops receiving for good: `receive` returns `Closed`, prefetched messages return. Settling and publishing go on.
     fn stop_receiving(&self);
 }
 

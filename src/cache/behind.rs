@@ -1,4 +1,5 @@
-//! Writing behind: what was learnt goes to the store a moment later, many answers at a time, and nobody waits for it.
+//! Write-behind for provider responses: notes wait in memory and are written in batches, so that no item waits.
+//! A failed write is retried. Notes beyond the limit are dropped, because it is only a cache.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,19 +13,15 @@ use crate::domain::Clock;
 use crate::store::{AnswerNote, Store, StoreError};
 use crate::telemetry::metrics;
 
-/// How long notes are gathered. Others may be waiting for the answer among them, so it is short.
+/// Short, because other processes may wait for one of the responses.
 const GATHER: Duration = Duration::from_millis(50);
-/// Notes in one statement.
 const BATCH: usize = 200;
-/// Notes kept while the store is away; at a few kB each some ten megabytes. Further ones are lost: it is a cache, and
-/// claims end by themselves.
+/// About 10 MB. While the store is unavailable, further notes are dropped; claims expire.
 const MOST_WAITING: usize = 2_000;
-/// After a failed statement.
 const REST: Duration = Duration::from_secs(2);
-/// Between two removals of what has expired: answers live for minutes, the big clean-up comes once a day.
+/// Responses live for minutes, but the general clean-up runs once a day.
 const TIDY_EVERY: Duration = Duration::from_mins(1);
-/// The longest the last notes are waited for at the end.
-const LAST_WORD: Duration = Duration::from_secs(3);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 struct Inner {
     store: Store,
@@ -34,7 +31,7 @@ struct Inner {
     stop: CancellationToken,
 }
 
-/// The one writer of a process. Cheap to clone.
+/// The only writer of a process. Cheap to clone.
 #[derive(Clone)]
 pub struct WriteBehind(Arc<Inner>);
 
@@ -50,7 +47,6 @@ impl WriteBehind {
         Self(Arc::new(Inner { store, clock, waiting: Mutex::default(), wake: Notify::new(), stop }))
     }
 
-    /// Takes a note and returns at once.
     pub(super) fn write(&self, note: AnswerNote) {
         let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() < MOST_WAITING {
@@ -64,16 +60,15 @@ impl WriteBehind {
         self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Cancelled by [`WriteBehind::close`], which ends [`WriteBehind::run`].
+    /// The token that [`WriteBehind::close`] cancels to end [`WriteBehind::run`].
     pub fn stopping(&self) -> CancellationToken {
         self.0.stop.clone()
     }
 
-    /// Writes notes until [`WriteBehind::close`]. Run it once in a process.
+    /// Writes notes until [`WriteBehind::close`]. Run it once per process.
     pub async fn run(self) {
         let mut tidied = Instant::now();
         loop {
-            // Both arms only wait: nothing is lost whichever wins.
             tokio::select! {
                 () = self.0.stop.cancelled() => return,
                 () = self.0.wake.notified() => {}
@@ -82,7 +77,7 @@ impl WriteBehind {
             let written = self.flush().await;
             metrics::job_run("answers", written.is_ok());
             if let Err(error) = written {
-                tracing::warn!(%error, waiting = self.waiting(), "answers could not be shared; tried again shortly");
+                tracing::warn!(%error, waiting = self.waiting(), "sharing provider responses failed; retrying shortly");
                 tokio::select! {
                     () = self.0.stop.cancelled() => return,
                     () = sleep(REST) => self.0.wake.notify_one(),
@@ -94,7 +89,7 @@ impl WriteBehind {
         }
     }
 
-    /// One process of the fleet does it: it walks the index of all answers.
+    /// Deletes expired responses. Only one process does so, because it scans the index of all responses.
     async fn tidy(&self) {
         let tidied = async {
             if self.0.store.take_turn("last_tidying", TIDY_EVERY).await? {
@@ -105,11 +100,12 @@ impl WriteBehind {
         };
         match tidied.await {
             Ok(removed) => metrics::evidence_rows_deleted(u64::try_from(removed).unwrap_or(0)),
-            Err(error) => tracing::warn!(%error, "expired answers could not be removed; tried again in a minute"),
+            Err(error) => tracing::warn!(%error, "deleting expired provider responses failed; retrying in a minute"),
         }
     }
 
-    /// Writes what waits now. After an error that is not about the values of a note, the notes wait for the next flush.
+    /// Writes the waiting notes. After an error that is not about the values of a note, the notes wait for the next
+    /// flush.
     pub async fn flush(&self) -> Result<(), StoreError> {
         loop {
             let batch: Vec<AnswerNote> = {
@@ -122,7 +118,7 @@ impl WriteBehind {
             }
             match self.0.store.note_answers(&batch, self.0.clock.now()).await {
                 Ok(()) => {}
-                // One note that the store refuses must not lose the others.
+                // One note that the store rejects must not lose the others.
                 Err(error) if error.is_of_values() => self.flush_singly(batch).await?,
                 Err(error) => {
                     self.put_back(batch);
@@ -132,7 +128,7 @@ impl WriteBehind {
         }
     }
 
-    /// Writes notes one by one. A note that the store refuses is dropped: its question is asked again.
+    /// Writes notes one by one and drops those that the store rejects.
     async fn flush_singly(&self, batch: Vec<AnswerNote>) -> Result<(), StoreError> {
         let (all, mut refused) = (batch.len(), None);
         let mut notes = batch.into_iter();
@@ -153,27 +149,31 @@ impl WriteBehind {
             // Every note failed, so the cause is not a single note.
             Some((notes, error)) if notes == all => Err(error),
             Some((notes, error)) => {
-                tracing::warn!(notes, label = error.label(), %error, "answers refused by the store");
+                tracing::warn!(notes, label = error.label(), %error, "provider responses rejected by the store");
                 Ok(())
             }
             None => Ok(()),
         }
     }
 
-    /// Keeps notes for the next flush, the oldest first, as far as there is room.
+    /// Puts notes back, oldest first, up to the limit.
     fn put_back(&self, batch: Vec<AnswerNote>) {
         let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let room = MOST_WAITING.saturating_sub(waiting.len());
         waiting.splice(..0, batch.into_iter().take(room));
     }
 
-    /// Ends [`WriteBehind::run`] and writes the rest.
+    /// Ends [`WriteBehind::run`] and writes the remaining notes.
     pub async fn close(&self) {
         self.0.stop.cancel();
-        match timeout(LAST_WORD, self.flush()).await {
+        match timeout(FLUSH_TIMEOUT, self.flush()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the last answers could not be shared; they are asked again"),
-            Err(_elapsed) => tracing::warn!("the store was too slow for the last answers; they are asked again"),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "could not save provider responses at shutdown; they will be requested again")
+            }
+            Err(_elapsed) => {
+                tracing::warn!("saving provider responses at shutdown timed out; they will be requested again")
+            }
         }
     }
 }

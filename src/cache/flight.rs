@@ -1,4 +1,4 @@
-//! A bounded cache in which one caller asks and the others wait for its answer.
+//! A bounded in-memory cache with single flight.
 
 use std::fmt;
 use std::future::Future;
@@ -12,17 +12,14 @@ use tokio::time::sleep_until;
 use super::shared::Asked;
 use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
-/// An error that a flight can end with.
 pub trait Refused: Clone + Send + Sync + 'static {
-    /// Whether it says something of the one who asked (its time was up, its money spent) and nothing of the question, so that those who
-    /// waited may ask with their own.
-    fn is_the_askers_own(&self) -> bool;
-    /// The error of one whose time was up.
+    /// Whether the error is about the caller (deadline, spent share). Waiting callers may then make their own request.
+    fn is_caller_specific(&self) -> bool;
     fn deadline() -> Self;
 }
 
 impl Refused for AskError {
-    fn is_the_askers_own(&self) -> bool {
+    fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Deadline | Self::ShareUsed)
     }
 
@@ -32,7 +29,7 @@ impl Refused for AskError {
 }
 
 impl Refused for FetchError {
-    fn is_the_askers_own(&self) -> bool {
+    fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Deadline)
     }
 
@@ -41,7 +38,6 @@ impl Refused for FetchError {
     }
 }
 
-/// Each value may live for a time of its own.
 struct Lifetime<V>(Box<dyn Fn(&V) -> Duration + Send + Sync>);
 
 impl<V> Expiry<String, V> for Lifetime<V> {
@@ -54,7 +50,7 @@ impl<V> Expiry<String, V> for Lifetime<V> {
     }
 }
 
-/// Over at `until`, unless the caller's own flight runs.
+/// Completes at `until`, unless the caller's own flight runs.
 async fn late(until: Option<tokio::time::Instant>, asked: &Asked) {
     if let Some(until) = until {
         sleep_until(until).await;
@@ -103,8 +99,8 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
         Self { name, cache, observer }
     }
 
-    /// The kept value, or the one `ask` gives with how it came by it. Who waits for another's flight waits until `until`
-    /// and no longer; whose own `ask` runs keeps its time itself.
+    /// Returns the cached value or the value of `ask`, and how it was obtained. A wait for another caller ends at
+    /// `until`; the caller's own `ask` keeps its own deadline.
     pub(super) async fn get_or<E, F, A>(
         &self,
         key: &str,
@@ -129,7 +125,7 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
                 let _set_once = how.set(result);
                 Ok(value)
             });
-            // Biased, so that a value that is there is taken. The clock's arm loses nothing: no flight of this caller runs.
+            // Biased, so that an available value wins. The timer runs only if no flight of this caller does.
             let outcome = tokio::select! {
                 biased;
                 outcome = flight => outcome,
@@ -144,8 +140,8 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
                     self.observer.cache(self.name, result);
                     return Ok((value, result));
                 }
-                // Ends: each round either joins a flight that another one loses its time on, or asks itself.
-                Err(error) if !asked.begun() && error.is_the_askers_own() => {}
+                // The loop ends: each round joins a flight whose caller runs out of time, or makes the request itself.
+                Err(error) if !asked.begun() && error.is_caller_specific() => {}
                 Err(error) => {
                     self.observer.cache(self.name, CacheResult::Miss);
                     return Err((*error).clone());

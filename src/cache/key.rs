@@ -1,11 +1,11 @@
-//! Keys under which the same question is the same.
+//! Cache keys: equal queries get equal keys.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A query or claim in the form in which two spellings of it are equal: NFKC, lower case, `ё` as `е`, one kind of
-/// apostrophe and quote, single blanks, no punctuation at the ends.
+/// Returns the normal form of a query or claim: NFKC, lower case, `ё` as `е`, one kind of apostrophe and quote, single
+/// blanks, no punctuation at the ends.
 ///
-/// Words and their order stay: "A beat B" and "B beat A" are two questions.
+/// Words keep their order, because "A beat B" and "B beat A" are different queries.
 pub fn normalise_query(text: &str) -> String {
     let mut normal = String::with_capacity(text.len());
     let mut pending_blank = false;
@@ -32,13 +32,12 @@ pub fn normalise_query(text: &str) -> String {
     normal.trim_matches(is_edge).to_owned()
 }
 
-/// Parts that do not run into each other: the separator is a control character, which no normalised part holds.
+/// Joins parts with a control character, which no normalised part contains.
 pub fn joined<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     parts.into_iter().collect::<Vec<_>>().join("\u{1f}")
 }
 
-/// Under which a provider's answer to a claim is kept. `language` is the one it is asked in, if any: it answers
-/// differently in each.
+/// Returns the key of a provider's response to a claim. Responses differ by the `language` of the query.
 pub fn claim_key(provider: &str, claim: &str, language: Option<&str>) -> String {
     joined([provider, &normalise_query(claim), language.unwrap_or_default()])
 }

@@ -1,15 +1,16 @@
-//! What was asked or read lately: in memory, and behind it in the store for the whole fleet.
+//! Caches for provider responses and pages, in memory and in the store.
 //!
-//! Each cache lets one caller ask for a key while the others who want the same wait for its answer (single flight), in
-//! this process by `flight`, among all processes by a claim in the store (`shared`). An error is never kept at any level.
-//! When the one who asks fails, runs out of time or goes away, those who wait are told so and ask with their own time.
-//! What is learnt is written to the store a moment later (`behind`), so that no item waits for it. A store that is away
-//! fails nothing: providers are then asked as if nothing were known.
+//! 1. `flight`: one caller per key makes the request, and the others in the process wait (single flight).
+//! 2. `shared`: the same among processes, with a claim on the key in the store.
+//! 3. `behind`: writes responses to the store later, so that no item waits.
 //!
-//! What a cache never does: ask by itself, outlive its time, or grow beyond its bound. Answers of providers whose terms
-//! forbid storing never leave the process, for as long as the time to live, which is short.
+//! If a request fails or is cancelled, the next waiting caller makes its own. If the store is unavailable, providers
+//! are queried as if the cache were empty.
 //!
-//! To add a cache: wrap `flight::Flight` with the key and the weight that fit, and name it after what it holds.
+//! A cache never makes a request itself, never keeps an error, and never exceeds its time or size limit. Responses that
+//! may not be stored stay in this process for their short time to live.
+//!
+//! To add a cache, wrap `flight::Flight` with a key and a weight.
 
 mod behind;
 mod flight;
@@ -30,14 +31,13 @@ use tokio::time::Instant;
 
 use crate::outbound::{CacheResult, Observer};
 
-/// How long and how many answers are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerCacheSettings {
-    /// Answers in memory, not bytes: each is a few kB.
+    /// Number of responses in memory; each is a few kB.
     pub capacity: u64,
-    /// For answers that hold something.
+    /// For responses with results.
     pub ttl: Duration,
-    /// For "nothing was found": shorter, since the event may just not have been written about yet.
+    /// For empty responses: shorter, because a new event may not be reported yet.
     pub empty_ttl: Duration,
 }
 
@@ -47,23 +47,22 @@ impl Default for AnswerCacheSettings {
     }
 }
 
-/// What is asked, of whom, and until when.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub provider: &'static str,
-    /// Two questions with the same key have the same answer. In the store it is a hash.
+    /// Queries with the same key have the same response. The store keeps a hash of it.
     pub key: &'a str,
-    /// The normalised claim of a fact-check lookup, whose answers have a table of their own.
+    /// The normalised claim of a fact-check lookup, which has its own table.
     pub claim: Option<&'a str>,
-    /// Whether the answer may leave this process.
+    /// Whether the response may be written to the store.
     pub shared: bool,
-    /// Whoever gets the answer of another waits no longer than this.
+    /// Latest time to wait for another caller's response.
     pub until: Instant,
-    /// What the provider wants to be spared at least, also where nothing was found.
+    /// The provider's minimum time to live, also for an empty response.
     pub keep_at_least: Duration,
 }
 
-/// An answer with the time it has left.
+/// A response with its remaining time to live.
 #[derive(Debug)]
 struct Kept<A> {
     answer: Arc<A>,
@@ -76,7 +75,6 @@ impl<A> Clone for Kept<A> {
     }
 }
 
-/// Answers of providers. `A` is theirs; this room lies below and only asks whether one is kept briefly.
 #[derive(Debug)]
 pub struct AnswerCache<A: Send + Sync + 'static> {
     here: Flight<Kept<A>>,
@@ -85,10 +83,9 @@ pub struct AnswerCache<A: Send + Sync + 'static> {
     is_brief: fn(&A) -> bool,
 }
 
-/// Answers of search providers, by `Provider::cache_key`.
 pub type SearchCache<A> = AnswerCache<A>;
 
-/// Answers of fact-check providers, by [`claim_key`]; behind it stands the `fact_check_cache` table.
+/// By [`claim_key`]; stored in the `fact_check_cache` table.
 pub type FactCheckCache<A> = AnswerCache<A>;
 
 impl<A: Send + Sync + 'static> Clone for AnswerCache<A> {
@@ -98,8 +95,8 @@ impl<A: Send + Sync + 'static> Clone for AnswerCache<A> {
 }
 
 impl<A: Send + Sync + 'static> AnswerCache<A> {
-    /// `name` is the metric's label: `search` or `fact_check`. `is_brief`: whether an answer is kept for the shorter time,
-    /// since it holds nothing or is not whole. Without `fleet` the process stands alone.
+    /// `name` is the metric label. `is_brief` selects empty or incomplete responses for the shorter time to live.
+    /// Without `fleet` there is no store level.
     pub fn new(
         name: &'static str,
         settings: AnswerCacheSettings,
@@ -111,8 +108,8 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
         Self { here, fleet, settings, is_brief }
     }
 
-    /// The kept answer, or the one `ask` gives, and how it was come by. `ask` runs for one caller of the whole fleet; it
-    /// runs for another only when that one's ended without an answer.
+    /// Returns the cached response or that of `ask`, and how it was obtained. One caller among all processes runs
+    /// `ask`; another runs it only if that call ends without a response.
     pub async fn get_or_ask<E, F, R>(&self, question: &Question<'_>, ask: F) -> Result<(Arc<A>, CacheResult), E>
     where
         E: Refused,
@@ -137,23 +134,21 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
     }
 }
 
-/// How much of what was read is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct PageCacheSettings {
-    /// Bytes of all pages together, as the caller weighs them.
+    /// Of all pages, as the caller weighs them.
     pub max_bytes: u64,
     pub ttl: Duration,
 }
 
 impl Default for PageCacheSettings {
     fn default() -> Self {
-        // A burst of items about one event meets the same few hundred pages; 48 MiB leave room in 250 MB of process.
+        // A burst of items about one event reads the same few hundred pages; 48 MiB fit a process of 250 MB.
         Self { max_bytes: 48 * 1024 * 1024, ttl: Duration::from_mins(30) }
     }
 }
 
-/// Pages that were read, by canonical URL, bounded in bytes. `T` is what reading made of a page; failures may be kept
-/// too, as a variant of `T`, where the pipeline wants them remembered.
+/// Pages by canonical URL, bounded in bytes. `T` is the parsed page; a variant of `T` may store a failure.
 pub struct PageCache<T: Send + Sync + 'static>(Flight<(Arc<T>, u32)>);
 
 impl<T: Send + Sync + 'static> Clone for PageCache<T> {
@@ -168,7 +163,7 @@ impl<T: Send + Sync + 'static> fmt::Debug for PageCache<T> {
     }
 }
 
-/// What one entry costs beside what the caller weighs, bytes: key, counters, allocations.
+/// Bytes of key, counters and allocations per entry.
 const ENTRY_OVERHEAD: u32 = 512;
 
 impl<T: Send + Sync + 'static> PageCache<T> {
@@ -179,8 +174,8 @@ impl<T: Send + Sync + 'static> PageCache<T> {
         Self(Flight::new("page", settings.max_bytes, weigh, move |_page| settings.ttl, observer))
     }
 
-    /// The kept page, or the one `fetch` gives with its weight in bytes. The flag says whether this caller was spared
-    /// the fetch.
+    /// Returns the cached page, or the page of `fetch` with its weight in bytes. The flag is true if this caller did
+    /// not fetch.
     pub async fn get_or_fetch<E, F, A>(&self, url: &str, fetch: F) -> Result<(Arc<T>, bool), E>
     where
         E: Refused,
@@ -195,7 +190,6 @@ impl<T: Send + Sync + 'static> PageCache<T> {
         Ok((page, result.spared()))
     }
 
-    /// Puts in what the store remembered.
     pub async fn insert(&self, url: &str, page: Arc<T>, bytes: usize) {
         self.0.insert(url.to_owned(), (page, u32::try_from(bytes).unwrap_or(u32::MAX))).await;
     }
@@ -204,12 +198,11 @@ impl<T: Send + Sync + 'static> PageCache<T> {
         self.0.get(url).await.map(|(page, _)| page)
     }
 
-    /// Forgets a page: its domain was denied, or its evidence deleted.
+    /// Removes a page because its domain was denied or its evidence deleted.
     pub async fn forget(&self, url: &str) {
         self.0.forget(url).await;
     }
 
-    /// Bytes held, as weighed.
     #[cfg(test)]
     async fn held(&self) -> u64 {
         self.0.held().await

@@ -1,4 +1,4 @@
-//! The level behind the process: answers in the store, and one asker in the whole fleet.
+//! The store level of a cache: shared responses, and one request for a key among all processes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,24 +15,23 @@ use crate::domain::{Clock, ids};
 use crate::outbound::CacheResult;
 use crate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store, StoreError};
 
-/// For so long a claim holds without being renewed: what a killed process had asked is asked anew after this.
+/// Lifetime of an unrenewed claim: after a process is killed, its request is made again after this time.
 const LONGEST_LEASE: Duration = Duration::from_secs(4);
-/// How often one who is still asking renews the claim. Most answers come sooner, so that this costs most questions nothing.
+/// Most responses arrive earlier and need no renewal of the claim.
 const RENEWAL: Duration = Duration::from_millis(1_500);
-/// What a lease has over the asker's time: the answer of the last moment is written in it.
+/// Added to the caller's time, so that a response in the last moment can still be written.
 const LEASE_MARGIN: Duration = Duration::from_millis(500);
-/// Between two looks while another process asks; they grow from the first to the last.
+/// Pauses between lookups while another process makes the request; they grow.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(300);
-/// A store that does not say within this time what it knows is taken to be away.
+/// The store counts as unavailable if a statement takes longer than this.
 const STORE_PATIENCE: Duration = Duration::from_secs(2);
-/// How long a store that was away is not asked again.
+/// Time without lookups after the store was unavailable.
 const STORE_REST: Duration = Duration::from_secs(5);
 
-/// How an answer is written. `A` is the provider's; the store holds JSON.
 #[derive(Debug)]
 pub struct Form<A> {
-    /// `None`: an answer that is not shared, since it is not whole.
+    /// Returns `None` for an incomplete response, which is not shared.
     pub write: fn(&A) -> serde_json::Result<Option<Value>>,
     pub read: fn(Value) -> serde_json::Result<A>,
 }
@@ -45,13 +44,12 @@ impl<A> Clone for Form<A> {
 
 impl<A> Copy for Form<A> {}
 
-/// The second level of one cache.
 pub struct SharedLevel<A> {
     store: Store,
     behind: WriteBehind,
     clock: Arc<dyn Clock>,
     form: Form<A>,
-    /// Until when the store is left alone after it failed.
+    /// The store is not used until this time, because a statement failed.
     rests_until: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -73,7 +71,6 @@ impl<A> fmt::Debug for SharedLevel<A> {
     }
 }
 
-/// What the store said, with the claim where the question is now ours.
 enum Said<'a> {
     Kept(KeptAnswer),
     Ours(Claim<'a>),
@@ -82,13 +79,13 @@ enum Said<'a> {
 }
 
 impl<A> SharedLevel<A> {
-    /// `behind` writes what is learnt here; give every cache of the process the same.
+    /// `behind` writes the responses; all caches of a process share one.
     pub fn new(store: Store, behind: WriteBehind, clock: Arc<dyn Clock>, form: Form<A>) -> Self {
         Self { store, behind, clock, form, rests_until: Arc::default() }
     }
 
-    /// The answer that the fleet has, or the one `ask` gives. Costs one statement where nobody else is asking; writing the
-    /// answer costs the caller none. An error frees the claim, so that the next one who waits asks itself.
+    /// Returns the shared response or that of `ask`. A lookup costs one statement; the response is written later. An
+    /// error releases the claim, so that the next waiting caller makes the request.
     pub(super) async fn get_or_ask<E, F, R>(
         &self,
         question: &Question<'_>,
@@ -113,9 +110,9 @@ impl<A> SharedLevel<A> {
                         let result = if waited { CacheResult::Waited } else { CacheResult::HitShared };
                         return Ok((Kept { answer: Arc::new(answer), ttl: left }, result));
                     }
-                    // Written by another version; it is asked anew and overwritten.
+                    // Another version wrote this response: request and overwrite it.
                     Err(error) => {
-                        tracing::debug!(provider = question.provider, %error, "a kept answer is of another form");
+                        tracing::debug!(provider = question.provider, %error, "cached provider response has another format");
                         return self.ask(key, None, &ttl, &ask).await;
                     }
                 },
@@ -127,7 +124,7 @@ impl<A> SharedLevel<A> {
                 }
                 Said::Held => {
                     waited = true;
-                    // Spread, so that those who wait do not come all at once.
+                    // Random, so that waiting processes do not look at the same time.
                     let next = pause.mul_f64(0.75 + rand::random::<f64>() / 2.0);
                     if Instant::now() + next >= question.until {
                         return Err(E::deadline());
@@ -156,7 +153,7 @@ impl<A> SharedLevel<A> {
         };
         let ttl = ttl(&answer);
         match (self.form.write)(&answer) {
-            // The claim is let go of: whoever asks next asks all of it.
+            // Not shared. The claim is released, so that the next caller requests all parts.
             Ok(None) => {}
             Ok(Some(value)) => {
                 let cached_at = self.clock.now();
@@ -166,33 +163,34 @@ impl<A> SharedLevel<A> {
                 self.behind.write(note);
             }
             Err(error) => {
-                tracing::warn!(provider = key.provider, %error, "an answer cannot be written and is not shared");
+                tracing::warn!(provider = key.provider, %error, "provider response cannot be serialized and is not shared");
             }
         }
         Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::Miss))
     }
 
-    /// Waits for the answer and keeps the claim meanwhile. A renewal that fails is made good by the next one, or the claim
-    /// ends and another one asks too.
+    /// Waits for the response and renews the claim. If a renewal fails, the next one follows, or the claim expires and
+    /// another caller also makes the request.
     async fn holding<T>(&self, key: AnswerKey<'_>, holder: &str, asking: impl Future<Output = T>) -> T {
         tokio::pin!(asking);
         loop {
             if let Ok(outcome) = timeout(RENEWAL, asking.as_mut()).await {
                 return outcome;
             }
-            // Safe to be cancelled: the statement has its effect or has none.
+            // Cancel-safe: the statement takes effect completely or not at all.
             tokio::select! {
                 outcome = asking.as_mut() => return outcome,
                 renewed = self.store.renew_claim(key, holder, LONGEST_LEASE + LEASE_MARGIN) => {
                     if let Err(error) = renewed {
-                        tracing::debug!(provider = key.provider, %error, "a claim could not be renewed");
+                        tracing::debug!(provider = key.provider, %error, "cache claim could not be renewed");
                     }
                 }
             }
         }
     }
 
-    /// The embedded store belongs to one process, where the first level lets one caller ask: there is nothing to be freed.
+    /// Looks up the response or claims the request. An embedded store has only one process, so no claim must be
+    /// released.
     async fn look<'a>(&'a self, key: AnswerKey<'a>, until: Instant) -> Said<'a> {
         if self.rests() {
             return Said::Away;
@@ -200,7 +198,7 @@ impl<A> SharedLevel<A> {
         let now = self.clock.now();
         let lease = until.saturating_duration_since(Instant::now()).min(LONGEST_LEASE) + LEASE_MARGIN;
         let holder = format!("{:032x}", rand::random::<u128>());
-        // Made before the statement: cut off in the middle of it, the claim may stand there all the same.
+        // Created before the statement, because a cancelled statement may have stored the claim.
         let held = (!self.store.is_embedded()).then(|| holder.clone());
         let mut claim = Claim { level: &self.behind, key, holder: held, now };
         match self.patiently(self.store.answer_or_claim(key, now, &holder, lease)).await {
@@ -217,7 +215,7 @@ impl<A> SharedLevel<A> {
         }
     }
 
-    /// `None` where the store is away: then the question is asked as if nothing were known.
+    /// Returns `None` if the store is unavailable.
     async fn patiently<T>(&self, statement: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
         let failure = match timeout(STORE_PATIENCE, statement).await {
             Ok(Ok(said)) => return Some(said),
@@ -230,7 +228,7 @@ impl<A> SharedLevel<A> {
             tracing::warn!(
                 error = failure,
                 rest.s = STORE_REST.as_secs(),
-                "kept answers cannot be read from the store; providers are asked as if nothing were known"
+                "reading cached provider responses failed; querying providers"
             );
         }
         *rests = Some(now + STORE_REST);
@@ -243,17 +241,16 @@ impl<A> SharedLevel<A> {
     }
 }
 
-/// The right to ask. Dropped without an answer (an error, or the asker went away) it is let go at once.
+/// The right to make the request. A drop without a response (error or cancellation) releases it at once.
 struct Claim<'a> {
     level: &'a WriteBehind,
     key: AnswerKey<'a>,
-    /// `None`: nothing is claimed.
     holder: Option<String>,
     now: chrono::DateTime<chrono::Utc>,
 }
 
 impl Claim<'_> {
-    /// The holder's name, for the note that holds the answer and frees the claim.
+    /// Returns the holder for the note that stores the response and releases the claim.
     fn answered(mut self) -> Option<String> {
         self.holder.take()
     }
@@ -285,7 +282,7 @@ fn note(
     }
 }
 
-/// Whether a flight's own `ask` ran, seen from outside of it.
+/// Whether the `ask` of this caller's own flight has started.
 #[derive(Debug, Default)]
 pub(super) struct Asked(AtomicBool);
 

@@ -23,7 +23,6 @@ fn cache(ttl: Duration, empty_ttl: Duration) -> SearchCache<Words> {
     )
 }
 
-/// A question with time enough.
 fn about(key: &str) -> Question<'_> {
     Question {
         provider: "test",
@@ -35,7 +34,7 @@ fn about(key: &str) -> Question<'_> {
     }
 }
 
-/// Whether the answer was there already; asking fails.
+/// Whether the response is cached; the request itself fails.
 async fn has(cache: &SearchCache<Words>, key: &str) -> bool {
     cache.get_or_ask(&about(key), || async { Err(AskError::Timeout) }).await.is_ok()
 }

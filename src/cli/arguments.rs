@@ -13,27 +13,27 @@ pub(super) use actions::{
 
 mod actions;
 
-/// Evidence beside the news: looks claims up, reads the sources, and says how far they agree.
+/// Checks claims in news items against published sources and returns verdicts with citations.
 #[derive(Debug, Parser)]
 #[command(name = "corroborate", version, max_term_width = 110)]
 #[command(
-    after_help = "First steps:\n  corroborate demo                       the main job on recorded items, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     what is configured, reachable and missing\n\nResults are confidence signals with their sources, never certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 78 configuration, 69 a required service is unavailable."
+    after_help = "First steps:\n  corroborate demo                       38 recorded items through the whole pipeline, offline\n  corroborate check \"The Eiffel Tower is 330 metres tall\"\n  corroborate serve                      the daemon\n  corroborate doctor                     checks every dependency\n\nResults are signals with their sources, not certificates of truth.\nExit codes: 0 done, 1 failed, 2 usage, 78 configuration, 69 a required service is unavailable."
 )]
 pub struct Cli {
     /// Configuration file (TOML); its keys are described by `corroborate schema config`.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// JSON for machines instead of text for people.
+    /// Print JSON instead of text.
     #[arg(long, global = true)]
     pub json: bool,
-    /// No progress and no hints.
+    /// Print no progress and no hints.
     #[arg(long, short, global = true)]
     pub quiet: bool,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the daemon: workers, HTTP and jobs.
@@ -41,7 +41,7 @@ pub enum Command {
         after_help = "Examples:\n  corroborate serve\n  DATABASE_URL=postgres://… AMQP_URL=amqp://… corroborate serve\n  corroborate serve --no-http        only /healthz, /readyz and /metrics are served"
     )]
     Serve {
-        /// Serve HTTP only; take nothing from the queues.
+        /// Serve HTTP only; consume no queue.
         #[arg(long)]
         no_worker: bool,
         /// Serve only /healthz, /readyz and /metrics.
@@ -50,41 +50,41 @@ pub enum Command {
         #[command(flatten)]
         exchanges: ExchangeArguments,
     },
-    /// Open the page of the daemon in a browser; start a daemon for it where none runs.
+    /// Open the web UI in a browser; start a daemon if none runs.
     #[command(
-        after_help = "Examples:\n  corroborate ui\n  corroborate ui --demo              the recorded items of `corroborate demo`, offline\n  corroborate ui --no-open           say the address only\n\nThe page checks claims, lists what is stored, and edits domains. Ctrl-C stops a daemon that this command started."
+        after_help = "Examples:\n  corroborate ui\n  corroborate ui --demo              the recorded items of `corroborate demo`, offline\n  corroborate ui --no-open           print the address only\n\nThe web UI checks claims, lists stored items, and edits domain lists. Ctrl-C stops a daemon that this command started."
     )]
     Ui {
-        /// Show what `corroborate demo` stored, on recorded answers; the demo runs first where it has not.
+        /// Show the items of `corroborate demo`, with recorded responses; the demo runs first if needed.
         #[arg(long)]
         demo: bool,
         /// Open no browser.
         #[arg(long)]
         no_open: bool,
     },
-    /// The main job on real items, offline, without keys or servers.
+    /// Run the whole pipeline on recorded items, offline, without keys or servers.
     #[command(
-        after_help = "Examples:\n  corroborate demo\n  corroborate demo --full            every item with its passages\n\nAnswers come from recordings that ship with the program; the store is an embedded one of its own. A second run\nuses what the first one stored."
+        after_help = "Examples:\n  corroborate demo\n  corroborate demo --full            every item with its passages\n\nResponses come from recordings in the program. The store is an embedded one of its own. A second run uses\nthe stored results of the first one."
     )]
     Demo {
-        /// Every item with all that was found, not one of each kind.
+        /// Print every item with all its evidence, not one of each kind.
         #[arg(long)]
         full: bool,
     },
-    /// Check one claim and print what was found.
+    /// Check one claim and print its verdict with the evidence.
     #[command(
         after_help = "Examples:\n  corroborate check \"Water boils at 50 °C at sea level\"\n  corroborate check --record runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --replay runs/ \"The Eiffel Tower is 330 metres tall\"\n  corroborate check --json --vocabulary rag \"Київ є столицею України\""
     )]
     Check {
         /// The claim, in a sentence.
         claim: String,
-        /// Words for the verdict.
+        /// Vocabulary of the verdict (docs/vocabularies.md).
         #[arg(long, value_enum, default_value_t = Vocabulary::Ours)]
         vocabulary: Vocabulary,
         /// ISO 639-1 code; detected when absent.
         #[arg(long)]
         language: Option<String>,
-        /// All passages and figures, not the strongest alone.
+        /// Print all passages and numbers, not only the strongest.
         #[arg(long)]
         full: bool,
         #[command(flatten)]
@@ -92,12 +92,12 @@ pub enum Command {
     },
     /// Enrich items from a file: NDJSON in, NDJSON out.
     #[command(
-        after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nResults are written as they are done. A bad line is reported with its number and the others are done. Run again\nwith the same --out, items whose result stands there are skipped; degraded results are asked again and replaced."
+        after_help = "Examples:\n  corroborate enrich items.ndjson --out results.ndjson\n  cat items.ndjson | corroborate enrich - > results.ndjson\n\nEach result is written as soon as it is complete. A bad line is reported with its number; the others continue. If you\nrun it again with the same --out, finished items are skipped, and degraded results are repeated and replaced."
     )]
     Enrich {
         /// NDJSON file, or - for standard input.
         file: PathBuf,
-        /// Where results go; standard output when absent.
+        /// File for the results; standard output when absent.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
@@ -110,25 +110,25 @@ pub enum Command {
     Enqueue {
         /// NDJSON file, or - for standard input.
         file: PathBuf,
-        /// Which queue: the whole pipeline, or the fact-check lookup alone.
+        /// Queue: the whole pipeline, or the fact-check lookup only.
         #[arg(long, value_enum, default_value_t = QueueChoice::Enrichment)]
         queue: QueueChoice,
     },
     /// Show the stored evidence of an item.
     #[command(after_help = "Example:\n  corroborate evidence tg:channel1:48211")]
     Evidence {
-        /// The item's id, as it was sent; `check --json` prints the one it made up.
+        /// The item's id as it was sent; `check --json` prints the id of a check.
         item_id: String,
     },
-    /// Show how a claim's verdict came about: the figures it rests on, and each passage with its own.
+    /// Explain a verdict: the inputs of the decision, and the figures of each passage.
     #[command(
-        after_help = "Examples:\n  corroborate why tg:channel1:48211\n  corroborate why clm_1f0c5a7e9b2d4c6f8a01\n\nFrom the database alone; docs/scoring.md says what each figure is. `evidence` shows the passages' words."
+        after_help = "Examples:\n  corroborate why tg:channel1:48211\n  corroborate why clm_1f0c5a7e9b2d4c6f8a01\n\nReads the database only. docs/scoring.md defines the figures. `evidence` prints the texts of the passages."
     )]
     Why {
         /// An item's id, or one claim's as `evidence ITEM --json` prints it.
         id: String,
     },
-    /// List and edit the allow and deny lists, while the daemon runs.
+    /// List and edit the allow and deny lists while the daemon runs.
     #[command(
         after_help = "Examples:\n  corroborate domains list\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains remove spam.example"
     )]
@@ -136,31 +136,31 @@ pub enum Command {
         #[command(subcommand)]
         action: DomainsAction,
     },
-    /// Show whom the daemon asks for evidence, their state and what they cost; ask a paused one again.
+    /// Show providers with their state and cost; close an open circuit breaker.
     #[command(
-        after_help = "Examples:\n  corroborate providers\n  corroborate providers --json\n  corroborate providers reset brave        after a bill was paid or a key was mended at its side"
+        after_help = "Examples:\n  corroborate providers\n  corroborate providers --json\n  corroborate providers reset brave        after a bill was paid or a key was repaired there"
     )]
     Providers {
         #[command(subcommand)]
         action: Option<ProvidersAction>,
     },
-    /// Give out, list and revoke tokens for people and programs that shall not have the server's own.
+    /// Create, list and revoke API tokens.
     #[command(
-        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens add \"night desk\" --scope check --rate 60\n  corroborate tokens list\n  corroborate tokens revoke \"night desk\"\n\nThey count where ADMIN_TOKEN is set. A token is shown once; only its digest is kept."
+        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens add \"night desk\" --scope check --rate 60\n  corroborate tokens list\n  corroborate tokens revoke \"night desk\"\n\nTokens are valid if ADMIN_TOKEN is set. A token is shown once; only its digest is stored."
     )]
     Tokens {
         #[command(subcommand)]
         action: TokensAction,
     },
-    /// Show which models judge and where they come from; check them; fetch others.
+    /// List models, verify them, and download others.
     #[command(
-        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nNothing needs to be fetched: models for English, Russian and Ukrainian ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is a model too."
+        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nModels for English, Russian and Ukrainian ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is also a model."
     )]
     Models {
         #[command(subcommand)]
         action: Option<ModelsAction>,
     },
-    /// Look at messages that were given up, send them back or drop them.
+    /// List, show, requeue or delete dead letters.
     #[command(
         after_help = "Examples:\n  corroborate dead list\n  corroborate dead show ID\n  corroborate dead requeue --all\n  corroborate dead drop ID"
     )]
@@ -168,7 +168,7 @@ pub enum Command {
         #[command(subcommand)]
         action: DeadAction,
     },
-    /// Web servers that are told of results: what waits, what was given up, a try by hand.
+    /// List webhooks and failed deliveries; send a test message.
     #[command(
         after_help = "Examples:\n  corroborate webhooks list\n  corroborate webhooks secret            a new key to sign with\n  corroborate webhooks test newsroom     post a signed message of the type ping now\n  corroborate webhooks retry --all"
     )]
@@ -176,50 +176,49 @@ pub enum Command {
         #[command(subcommand)]
         action: WebhooksAction,
     },
-    /// Judge a labelled file as the daemon judges, and say how often that is right.
+    /// Measure accuracy on a labelled file.
     #[command(
-        after_help = "Examples:\n  corroborate eval pairs.jsonl\n  corroborate eval claims.jsonl --html report.html --predictions out.jsonl\n  corroborate eval claims.jsonl --decision decision.json\n\nEach line is a pair, {\"id\", \"claim\", \"evidence\": \"text\", \"label\": \"entail|neutral|contradict|not_entail\"},\nor a claim, {\"id\", \"claim\", \"claim_date\", \"evidence\": [{\"text\", \"url\", \"published_at\"}],\n\"label\": \"supported|refuted|contested|not_enough_evidence\"}. Nothing is asked, fetched or stored.\nA claim may bring its \"english\", {\"claim\", \"evidence\": [\"text\"]}: it stands in for a translator, which is not asked here.\nA claim may say which \"set\" it is of: sets weigh the same in a fitted decision model, and it is measured on each without it.\nMacro-F1 is the mean over the labels that stand in the file; a label that is only said shows in the table."
+        after_help = "Examples:\n  corroborate eval pairs.jsonl\n  corroborate eval claims.jsonl --html report.html --predictions out.jsonl\n  corroborate eval claims.jsonl --decision decision.json\n\nEach line is a pair, {\"id\", \"claim\", \"evidence\": \"text\", \"label\": \"entail|neutral|contradict|not_entail\"},\nor a claim, {\"id\", \"claim\", \"claim_date\", \"evidence\": [{\"text\", \"url\", \"published_at\"}],\n\"label\": \"supported|refuted|contested|not_enough_evidence\"}. Nothing is fetched or stored.\nA claim may have \"english\", {\"claim\", \"evidence\": [\"text\"]}: a translation that replaces the translator.\nA claim may have a \"set\": sets have the same weight in a fitted decision model, and each is measured with a model\nfitted on the others. Macro-F1 is the mean over the labels of the file."
     )]
     Eval {
         /// The labelled rows, one JSON object a line.
         file: PathBuf,
-        /// Write a page with the confusion, the reliability diagram and the worst mistakes.
+        /// Write a page with the confusion matrix, the reliability diagram and the worst errors.
         #[arg(long, value_name = "OUT")]
         html: Option<PathBuf>,
-        /// Who judges: the rules alone, the models as configured, or the language model beside them (`LLM_BASE_URL`; each row
-        /// is a call).
+        /// Judge: the rules, the configured models, or the models with a language model (`LLM_BASE_URL`; one call a row).
         #[arg(long, value_enum, default_value_t = Judge::Model)]
         judge: Judge,
-        /// Write one JSON line a row: what was said of it, and how surely.
+        /// Write one JSON line a row with the prediction and its probabilities.
         #[arg(long, value_name = "OUT")]
         predictions: Option<PathBuf>,
-        /// Write the curves fitted on these claims, for `scoring.calibration` to name.
+        /// Write calibration curves fitted on these claims, for `scoring.calibration`.
         #[arg(long, value_name = "OUT")]
         calibration: Option<PathBuf>,
-        /// Write the coefficients of a decision model fitted on these claims, for `scoring.decision` to name.
+        /// Write a decision model fitted on these claims, for `scoring.decision`.
         #[arg(long, value_name = "OUT")]
         decision: Option<PathBuf>,
     },
-    /// Judge stored items again by today's settings and lists, from the database alone.
+    /// Re-evaluate stored items with the current settings and lists, from the database only.
     #[command(
-        after_help = "Examples:\n  corroborate rescore --dry-run\n  corroborate rescore --since 2026-11-01\n\nNothing is searched, fetched or asked of a model: the stored passages keep what they were judged to say. Credibility, quality,\nverdict, confidence, tier, score, justification and correction are computed anew, and passages of denied domains are\nleft out. With unchanged settings nothing changes. Where a verdict changed, claim.changed and item.updated\ngo to the results exchange and the webhooks, sent by a daemon that runs; --dry-run sends nothing."
+        after_help = "Examples:\n  corroborate rescore --dry-run\n  corroborate rescore --since 2026-11-01\n\nNo provider, page or model is used: stored passages keep their stances. Credibility, quality, verdict, confidence,\ntier, score, justification and correction are computed again, and passages of denied domains are left out. With\nunchanged settings nothing changes. If a verdict changes, a running daemon sends claim.changed and item.updated to\nthe results exchange and the webhooks; --dry-run sends nothing."
     )]
     Rescore {
-        /// Only items judged since then: a day (2026-11-01) or a moment (2026-11-01T08:00:00Z), UTC.
+        /// Only items judged since then: a date (2026-11-01) or a time (2026-11-01T08:00:00Z), UTC.
         #[arg(long, value_name = "DATE", value_parser = super::moment::moment)]
         since: Option<DateTime<Utc>>,
-        /// Show what would change; change nothing.
+        /// Print the changes without applying them.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove what has expired (the daemon does it by itself).
+    /// Delete expired rows (the daemon does it daily).
     #[command(after_help = "Example:\n  corroborate cleanup --dry-run")]
     Cleanup {
         /// Count only.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Bring the database's schema up to date.
+    /// Migrate the database schema to this version.
     #[command(after_help = "Example:\n  DATABASE_URL=postgres://… corroborate migrate")]
     Migrate,
     /// Check or show the configuration.
@@ -233,25 +232,25 @@ pub enum Command {
     /// Print a JSON Schema.
     #[command(after_help = "Example:\n  corroborate schema item > item.schema.json")]
     Schema {
-        /// Of what.
+        /// Which schema to print.
         #[arg(value_enum)]
         what: SchemaChoice,
     },
-    /// Check the installation: what is configured, what answers when it is asked, and what is missing.
+    /// Check every dependency and report what is missing.
     ///
-    /// Each part is asked once: the store, the queue, the models, the translator and every provider.
+    /// One request each: the store, the queue, the models, the translator and every provider.
     #[command(after_help = "Example:\n  corroborate doctor\n  corroborate doctor --offline")]
     Doctor {
-        /// Ask no provider, translator or model server.
+        /// Contact no provider, translator or model server.
         #[arg(long)]
         offline: bool,
-        /// Ask also those that charge for every question; without it their address is tried, and not the key.
+        /// Also send one real query to each paid provider. By default only their reachability is checked, not the key.
         #[arg(long, conflicts_with = "offline")]
         paid: bool,
     },
     /// Print the licences of the program and of the models, dictionaries, lists and texts in it.
     #[command(
-        after_help = "Examples:\n  corroborate licenses           the data in the program: origin, licence, attribution, where it ships\n  corroborate licenses --json    the same as JSON, with the third-party crates\n  corroborate licenses --full    with the third-party crates and every licence text\n\nThe file NOTICE of the source holds the same."
+        after_help = "Examples:\n  corroborate licenses           the data in the program: origin, licence, attribution, where it ships\n  corroborate licenses --json    the same as JSON, with the third-party crates\n  corroborate licenses --full    with the third-party crates and every licence text\n\nThe file NOTICE of the source has the same content."
     )]
     Licenses {
         /// Print the licence texts and the third-party crates too.
@@ -261,71 +260,70 @@ pub enum Command {
     /// Print a completion script for a shell.
     #[command(after_help = "Example:\n  corroborate completions bash > /etc/bash_completion.d/corroborate")]
     Completions {
-        /// For which shell.
+        /// Shell to generate completions for.
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
 }
 
-/// What becomes of the exchanges with providers and pages.
+/// Recording and replay of requests to providers and pages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recording")]
 pub struct ExchangeArguments {
-    /// Keep every exchange with providers and pages in this folder, without keys. Everything is asked anew, whatever
-    /// the store knows.
+    /// Store every request and response of providers and pages in this folder, without keys. Caches and stored evidence are
+    /// not used.
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
-    /// Record also the answers of providers whose terms forbid storing them (Brave); for your own use.
+    /// Also record responses of providers whose terms forbid storing them (Brave); for your own use.
     #[arg(long, requires = "record")]
     pub record_transient: bool,
-    /// Answer from the recordings in this folder, offline, at the time they were made. The store is an empty one that is
-    /// thrown away: a temporary folder, or with `DATABASE_URL` a schema of its own in that database. What was not
-    /// recorded is named and degrades the result.
+    /// Use the recordings in this folder, offline, with the clock of the recording. The database is ephemeral: a temporary
+    /// folder, or with `DATABASE_URL` a schema of its own. A missing recording degrades the result.
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
 }
 
-/// Who judges labelled rows.
+/// Judge of labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Judge {
-    /// Words, names and figures alone.
+    /// Rules only.
     Rules,
-    /// The models as configured.
+    /// The configured models.
     Model,
-    /// The same with the language model beside them; of pairs, the language model alone.
+    /// The configured models with a language model; for pairs, the language model only.
     Llm,
 }
 
-/// What to do with the configuration.
+/// An action on the configuration.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum ConfigAction {
-    /// Say whether it can be used, and what is wrong with it.
+    /// Validate the configuration and print its errors.
     Check,
-    /// Every key with its value and where that comes from; secrets are never shown.
+    /// Print every key with its value and origin, without secrets.
     Show,
-    /// What a language model is told, for each use: name, version, and the text itself.
+    /// Print the prompts of the language model with names and versions.
     Prompts,
 }
 
-/// Which schema.
+/// A JSON Schema.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum SchemaChoice {
-    /// What upstream sends.
+    /// An item that upstream sends.
     Item,
-    /// What the daemon publishes.
+    /// A result that the daemon publishes.
     Result,
     /// The configuration file.
     Config,
 }
 
-/// Which queue.
+/// A queue.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum QueueChoice {
-    /// The whole pipeline, before all others.
+    /// The whole pipeline, with priority.
     Important,
     /// The whole pipeline.
     Enrichment,
-    /// The fact-check lookup alone.
+    /// The fact-check lookup only.
     Factcheck,
 }
 

@@ -1,5 +1,7 @@
-//! An answer in a few lines, as the page's card shows it: the answer first, then why, then the strongest of either side. What
-//! others wrote is made plain and kept short.
+//! A result in a few lines, like the card of the web UI.
+//!
+//! It shows the verdict, the reason and the strongest passages of each side. Text of other authors is made plain and
+//! shortened.
 
 use std::fmt::Write as _;
 
@@ -10,15 +12,14 @@ use crate::judging::labels::{self, Phrase, ReaderLanguage, firmness};
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::{Vocabulary, word};
 
-/// Characters of a passage, and of any other line of others' words.
+/// Characters of a passage, and of other foreign text.
 const PASSAGE_CHARS: usize = 160;
 const LINE_CHARS: usize = 300;
-/// Passages of either side.
+/// Passages per side.
 const OF_A_SIDE: usize = 2;
-/// Fact-checks.
 const CHECKS: usize = 2;
 
-/// A result, its main claim first.
+/// Prints the main claim first.
 pub(super) fn card(result: &ItemResult, asked: Option<&str>, vocabulary: Vocabulary, output: Output) -> String {
     let reader = ReaderLanguage::of(result.language.as_deref());
     let mut text = String::new();
@@ -81,7 +82,7 @@ fn one(
     text
 }
 
-/// The first passages of each side, and every other that the reasoning cites: nobody can weigh what is not shown.
+/// Returns the first passages of each side, and every passage that the justification cites.
 fn shown(claim: &ClaimResult) -> Vec<&EvidenceRow> {
     let of = |side: Stance| claim.evidence.iter().filter(move |row| row.stance == side).take(OF_A_SIDE);
     let mut rows: Vec<&EvidenceRow> = of(Stance::Supports).chain(of(Stance::Contradicts)).collect();
@@ -93,7 +94,7 @@ fn shown(claim: &ClaimResult) -> Vec<&EvidenceRow> {
     rows
 }
 
-/// "✗ Refuted · decisive · corroboration: medium".
+/// Returns "✗ Refuted · conclusive · corroboration: medium".
 pub(super) fn headline(claim: &ClaimResult, vocabulary: Vocabulary, reader: ReaderLanguage, output: Output) -> String {
     let (sign, colour) = match claim.verdict {
         Verdict::Supported => ("✓", Colour::Green),
@@ -114,7 +115,6 @@ pub(super) fn headline(claim: &ClaimResult, vocabulary: Vocabulary, reader: Read
     parts.join(" · ")
 }
 
-/// Fact-checks that speak of the claim itself.
 fn checks<'a>(claim: &'a ClaimResult, result: &'a ItemResult) -> impl Iterator<Item = &'a FactCheck> {
     let own = result.fact_checks.iter().filter(|check| check.claim_id == claim.claim_id);
     own.filter(|check| matches!(check.relation, Relation::Same | Relation::Opposite))
@@ -136,7 +136,6 @@ fn passage(row: &EvidenceRow, reader: ReaderLanguage, output: Output) -> String 
     )
 }
 
-/// Others' words on one line, cut.
 pub(super) fn line(words: &str, most: usize) -> String {
     let plain = plain(words);
     let one: String = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -161,8 +160,8 @@ mod tests {
         one.degraded = vec![evil.clone()];
         let text = card(&one, Some("What was asked"), Vocabulary::Ours, PLAIN);
         assert!(text.lines().count() <= 9, "{text}");
-        assert!(text.starts_with("✗ Refuted · decisive"), "{text}");
-        assert!(text.contains("← What was asked") && text.contains("about 5 in 10"), "{text}");
+        assert!(text.starts_with("✗ Refuted · conclusive"), "{text}");
+        assert!(text.contains("← What was asked") && text.contains("About 5 in 10"), "{text}");
         let longest = text.lines().filter(|line| !line.starts_with("  !")).map(|line| line.chars().count()).max();
         assert!(longest < Some(700), "{longest:?}");
         assert!(!text.contains(['\u{1b}', '\u{202e}', '\r']), "{text}");
@@ -173,6 +172,9 @@ mod tests {
         let mut one = with_claim(Verdict::Supported, "A b.");
         one.claims[0].decisive = false;
         let text = card(&one, Some("A b."), Vocabulary::Rag, PLAIN);
-        assert!(text.contains("What would make it firm: ") && !text.contains("in 10") && !text.contains('←'), "{text}");
+        assert!(
+            text.contains("Missing for a conclusive verdict: ") && !text.contains("in 10") && !text.contains('←'),
+            "{text}"
+        );
     }
 }

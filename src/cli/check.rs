@@ -1,4 +1,6 @@
-//! `check`: one claim, for one person.
+//! `check`: checks one claim for a person.
+//!
+//! The check runs in this process, or in the daemon that holds the data folder.
 
 use std::sync::Arc;
 
@@ -21,15 +23,14 @@ use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::outbound::Method;
 use crate::pipeline::{self, Outcome, Request};
 
-/// Longest claim, characters: as long as the API takes, whether a daemon runs or not.
+/// Longest claim, in characters; the same limit as in the API.
 const MOST_CHARS: usize = 5_000;
 
-/// What a person asked.
 pub(super) struct Wanted<'a> {
     pub(super) claim: &'a str,
     pub(super) vocabulary: Vocabulary,
     pub(super) language: Option<&'a str>,
-    /// All passages, not the strongest alone.
+    /// Not only the strongest passages.
     pub(super) full: bool,
 }
 
@@ -77,8 +78,8 @@ fn checkable(claim: &str) -> Result<&str, Failure> {
     Ok(claim)
 }
 
-/// The failure of a check for which nobody could be asked: nothing was found, and every source that was tried is named
-/// among the causes. Where a single one answered, nothing found is an answer.
+/// Returns the failure if every source failed and no evidence was found. If one source answered, an empty result is an
+/// answer.
 fn unasked(result: &ItemResult) -> Option<Failure> {
     let found = !result.fact_checks.is_empty() || result.claims.iter().any(|claim| !claim.evidence.is_empty());
     if found || result.degraded.is_empty() {
@@ -87,7 +88,7 @@ fn unasked(result: &ItemResult) -> Option<Failure> {
     let away = |source: &String| {
         result.degraded.iter().any(|cause| cause.split_once(':').is_some_and(|(_, name)| name == source))
     };
-    // Our own store and disk can always be looked into: that they hold nothing is no answer of anybody's.
+    // The store and local files always answer, so they do not count.
     let own = |source: &String| crate::providers::profile(source).is_some_and(|profile| profile.local);
     if !result.sources_checked.iter().filter(|source| !own(source)).all(away) {
         return None;
@@ -129,7 +130,7 @@ fn show(
         return Ok(());
     }
     let mut value = serde_json::to_value(result)?;
-    // The stored value is always ours; another vocabulary is only how it is said.
+    // Stored values use our vocabulary.
     if !matches!(vocabulary, Vocabulary::Ours)
         && let Some(claims) = value.get_mut("claims").and_then(serde_json::Value::as_array_mut)
     {

@@ -1,4 +1,4 @@
-//! `cleanup`: removal by age, now.
+//! `cleanup`: deletes expired rows now.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
-//! `config`: check, show, and the prompts of the language model.
+//! `config`: checks and shows the configuration, and shows the language model's prompts.
+//!
+//! Secrets are never shown.
 
 use std::fmt::Write as _;
 
@@ -14,7 +16,7 @@ use crate::inference::llm::prompts;
 pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
     let loaded = match loaded {
         Ok(loaded) => loaded,
-        // The prompts hang on no configuration.
+        // Prompts do not depend on the configuration.
         Err(_) if matches!(action, ConfigAction::Prompts) => return show_prompts(output),
         Err(error) => {
             if output.json && matches!(action, ConfigAction::Check) {
@@ -59,7 +61,7 @@ pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, out
     }
 }
 
-/// Every prompt, in the order an item meets them.
+/// Shows the prompts in the order of an item's steps.
 fn show_prompts(output: Output) -> Result<(), Failure> {
     let all = prompts::all();
     if output.json {
@@ -86,7 +88,7 @@ fn show_prompts(output: Output) -> Result<(), Failure> {
     output.text(&text)
 }
 
-/// The same shape as the answer for a configuration that can be used. Values that may be secret are null.
+/// Values that may be secret are null.
 fn refused(error: &ConfigError) -> Value {
     let problems: Vec<Value> = error
         .problems

@@ -1,4 +1,6 @@
-//! `dead`: messages that were given up.
+//! `dead`: lists, shows, requeues and drops dead letters.
+//!
+//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,9 +17,8 @@ use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
-/// What lists the ids.
 const LIST: &str = "dead list";
-/// Ids in one request. Its body stays well below the 64 KiB that the daemon accepts.
+/// Ids per request. The body stays well below the daemon's limit of 64 KiB.
 const BATCH_IDS: usize = 500;
 
 pub(super) async fn run(config: Arc<Config>, action: DeadAction, output: Output) -> Result<(), Failure> {
@@ -35,7 +36,7 @@ fn selection(which: &Which) -> DeadSelection<'_> {
     if which.all { DeadSelection::All } else { DeadSelection::Ids(&which.ids) }
 }
 
-/// How many were moved; it is an error that none of those that were named was.
+/// Fails if ids were given and none exists.
 pub(super) fn moved(what: &str, which: &Which, count: u64, list: &str, output: Output) -> Result<(), Failure> {
     if count == 0 && !which.all {
         return Err(Failure::failed(format!("none of these messages is there; see `corroborate {list}`")));
@@ -46,7 +47,6 @@ pub(super) fn moved(what: &str, which: &Which, count: u64, list: &str, output: O
     output.text(&format!("{count} message(s) {what}\n"))
 }
 
-/// What the daemon says of how many were moved.
 pub(super) fn count(answer: &Value) -> u64 {
     answer.get("count").and_then(Value::as_u64).unwrap_or(0)
 }
@@ -86,7 +86,7 @@ async fn through(daemon: &LocalDaemon, action: &DeadAction, output: Output) -> R
     }
 }
 
-/// How many dead letters the daemon moved. Ids are sent in batches.
+/// Returns how many dead letters the daemon moved.
 async fn moved_by(daemon: &LocalDaemon, path: &str, which: &Which) -> Result<u64, Failure> {
     if which.all {
         return Ok(count(&daemon.call(Method::POST, path, Some(&which.body())).await?));
@@ -95,7 +95,7 @@ async fn moved_by(daemon: &LocalDaemon, path: &str, which: &Which) -> Result<u64
     for ids in which.ids.chunks(BATCH_IDS) {
         match daemon.call(Method::POST, path, Some(&json!({ "ids": ids }))).await {
             Ok(answer) => total += count(&answer),
-            // No letter of this batch exists; letters of other batches may.
+            // Other batches may have dead letters.
             Err(LocalError::Refused { status: 404, .. }) => {}
             Err(error) => return Err(error.into()),
         }

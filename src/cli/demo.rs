@@ -1,4 +1,6 @@
-//! `demo`: the main job, shown.
+//! `demo`: runs the recorded items and shows their results.
+//!
+//! It uses no network and a store of its own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,15 +17,14 @@ use crate::domain::{ItemResult, Tier, Verdict};
 use crate::judging::labels::{self, ReaderLanguage};
 use crate::judging::vocabularies::Vocabulary;
 
-/// Characters of a line of others' words.
 const LINE_CHARS: usize = 100;
 
-/// One of each kind of answer, or with `full` every item.
+/// Shows one item per kind of result, or all items with `full`.
 pub(super) async fn run(config: &Config, full: bool, output: Output) -> Result<(), Failure> {
     output
         .hint("corroborate demo: recorded items, recorded answers, an embedded database; nothing leaves this machine.");
     let bar = output.progress(0);
-    // On the heap: the configuration alone takes much of what a stack frame should.
+    // The configuration would nearly fill a stack frame.
     let report = Box::pin(demo::run(config, |done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(0));
         bar.set_position(u64::try_from(done).unwrap_or(0));
@@ -40,7 +41,6 @@ pub(super) async fn run(config: &Config, full: bool, output: Output) -> Result<(
     output.text(&text)
 }
 
-/// Every item with all that was found.
 fn whole(report: &DemoReport, output: Output) -> String {
     let mut text = String::new();
     let made: BTreeMap<String, String> =
@@ -57,10 +57,9 @@ fn whole(report: &DemoReport, output: Output) -> String {
     text
 }
 
-/// Whether an item's answer is of a kind.
 type IsOfKind = fn(&ItemResult) -> bool;
 
-/// The kinds of answers, each with what it means to an editor.
+/// With their meaning for an editor.
 const KINDS: [(&str, &str, IsOfKind); 10] = [
     (
         "A finding for the claim",
@@ -112,7 +111,7 @@ fn has_passages(of: &ItemResult) -> bool {
     of.claims.iter().any(|claim| !claim.evidence.is_empty())
 }
 
-/// One answer of each kind, in three lines: what was claimed, what was found, what that means.
+/// Prints three lines per kind: claim, result, meaning.
 fn kinds(report: &DemoReport, output: Output) -> String {
     let mut text = String::new();
     for (kind, means, is_of_kind) in KINDS {
@@ -130,7 +129,6 @@ fn kinds(report: &DemoReport, output: Output) -> String {
     text
 }
 
-/// Where an item's text comes from, and what was done to it.
 fn said(row: &demo_data::Provenance) -> String {
     let origin = &row.origin;
     let label = origin.label.as_deref().map(|label| format!(", labelled {label} there")).unwrap_or_default();
@@ -148,7 +146,7 @@ fn summary(report: &DemoReport, output: Output) -> String {
         let is = |one: &DemoItem| one.result.main_claim().is_some_and(|claim| claim.verdict == *verdict);
         let decisive = |one: &DemoItem| is(one) && one.result.main_claim().is_some_and(|claim| claim.decisive);
         let word = labels::verdict(*verdict).of(ReaderLanguage::English).to_lowercase();
-        let _infallible = writeln!(text, "  {word:<22}{:>3}   decisive {:>2}", count(&is), count(&decisive));
+        let _infallible = writeln!(text, "  {word:<22}{:>3}   conclusive {:>2}", count(&is), count(&decisive));
     }
     let tiers: Vec<String> =
         Tier::ALL.iter().map(|tier| format!("{tier} {}", count(&|one| one.result.tier == Some(*tier)))).collect();

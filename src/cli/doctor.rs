@@ -1,5 +1,6 @@
-//! `doctor`: one line a check, with what to do about it. Each part is asked once and shows its line, whatever became of
-//! the others.
+//! `doctor`: one line per check, with advice.
+//!
+//! Each part is checked once. A failure does not stop the other checks.
 
 mod language_model;
 mod memory;
@@ -24,21 +25,20 @@ use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
 use crate::providers::{Probed, Provider};
 use crate::store::{MAX_CLOCK_DIFFERENCE, Store, StoreError};
 
-/// How long one part may take. Parts are asked side by side.
+/// Time limit per part; parts are checked concurrently.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What an answer that came in time takes to get here.
+/// Added to [`LIMIT`] for parts that use all of it.
 const MOMENT: Duration = Duration::from_secs(1);
-/// A sentence for the translator, and the language that most queries are put into.
+/// A test sentence, and the target language of most queries.
 const SENTENCE: (&str, &str) = ("Der Zug kommt heute an.", "en");
 
-/// How far the check-up goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// The store and the queue, and nobody else.
+    /// Only the store and the queue.
     Offline,
-    /// Whoever can be asked for free.
+    /// Also free services.
     Free,
-    /// Everybody.
+    /// Also paid services.
     Paid,
 }
 
@@ -58,7 +58,6 @@ enum Health {
     Ok,
     Warn,
     Fail,
-    /// Not asked.
     Skip,
 }
 
@@ -67,7 +66,7 @@ struct Finding {
     check: &'static str,
     health: Health,
     detail: String,
-    /// What the command ends with, where this is its first failure.
+    /// The exit code, if this is the first failure.
     #[serde(skip)]
     code: u8,
 }
@@ -80,7 +79,6 @@ fn failed(check: &'static str, error: &AppError) -> Finding {
     Finding { code: error.exit_code(), ..finding(check, Health::Fail, chain(error)) }
 }
 
-/// A part outside that is needed and not to be had.
 fn unavailable(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { code: 69, ..finding(check, Health::Fail, detail) }
 }
@@ -132,8 +130,7 @@ async fn http(config: &Config, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Everything behind the configuration. The store comes first, since others need it; without it they are asked all the
-/// same.
+/// Checks the store first, because other parts use it. Without it they are still checked.
 async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) {
     let (opened, is_usable) = store(config, findings).await;
     let usable = opened.as_ref().filter(|_| is_usable).map(|opened| opened.store.clone());
@@ -152,7 +149,7 @@ async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) 
     }
     let model = async {
         let asked = language_model::finding_of(&checkup, reach).await;
-        // Where it cannot be asked at all, a sentence need not be tried too.
+        // A failed language model is not tested as translator too.
         let is_well = asked.health == Health::Ok || !translates_by_model(&checkup);
         let translated = if is_well { Some(translator(&checkup, reach).await) } else { None };
         (asked, translated)
@@ -169,8 +166,7 @@ async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) 
     }
 }
 
-/// The store's line. A server's schema is looked at and never changed; the second value says whether the other parts can
-/// use it.
+/// Does not change the schema. The second value: other parts can use the store.
 async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStore>, bool) {
     let upkeep = if config.database.url.is_some() { Upkeep::None } else { Upkeep::Command };
     let opened = match OpenStore::open(config, upkeep).await {
@@ -214,7 +210,6 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
     }
 }
 
-/// The line of the database's copy, where one is configured.
 async fn copy(config: &Config, store: &Store) -> Option<Finding> {
     config.database.read_url.as_ref()?;
     Some(match store.reading().ping().await {
@@ -223,7 +218,6 @@ async fn copy(config: &Config, store: &Store) -> Option<Finding> {
     })
 }
 
-/// The line of the two clocks.
 async fn clock(store: &Store) -> Finding {
     match store.check_clock(SystemClock.now()).await {
         Ok(()) => {
@@ -234,7 +228,7 @@ async fn clock(store: &Store) -> Finding {
     }
 }
 
-/// How many migrations have not been run, and what the server is.
+/// Returns the number of pending migrations, and the server's description.
 async fn seen(store: &Store) -> Result<(usize, String), StoreError> {
     store.check_vector().await?;
     let (server, vector) = store.server_version().await?;
@@ -242,7 +236,7 @@ async fn seen(store: &Store) -> Result<(usize, String), StoreError> {
     Ok((store.pending_migrations().await?, format!("Postgres {server}, vector {vector}")))
 }
 
-/// The daemon that holds the data folder, asked whether it is ready.
+/// Asks the daemon that holds the data folder whether it is ready.
 async fn daemon(config: &Config, at: String) -> Finding {
     let asked = async {
         let daemon = LocalDaemon::new(at, config.http.admin_token.clone()).map_err(|error| error.to_string())?;
@@ -271,7 +265,6 @@ async fn queue(config: &Config, checkup: &Checkup, findings: &mut Vec<Finding>) 
     });
 }
 
-/// Which models judge, one line each.
 fn models(checkup: &Checkup, store: Option<&Store>, findings: &mut Vec<Finding>) {
     let models = match &checkup.models {
         Ok(models) => models,
@@ -296,7 +289,7 @@ fn translates_by_model(checkup: &Checkup) -> bool {
     matches!(&checkup.translator, Ok(Some(translator)) if translator.is_language_model())
 }
 
-/// Asked to translate one sentence. A language model behind a key is paid for each.
+/// Costs money if a language model with a key translates.
 async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
     let translator = match &checkup.translator {
         Ok(Some(translator)) => translator,
@@ -325,7 +318,7 @@ async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
     }
 }
 
-/// A line for every provider, in the order they are shown.
+/// Checks the providers in display order.
 async fn providers(checkup: &Checkup, has_store: bool, reach: Reach) -> Vec<Finding> {
     let providers = match &checkup.providers {
         Ok(providers) => providers,
@@ -357,7 +350,7 @@ fn component(error: &AppError) -> &'static str {
     }
 }
 
-/// Asks one provider once. One that is left alone stays alone.
+/// Calls a provider once, unless it is paused.
 async fn probe(provider: &dyn Provider, reach: Reach) -> Finding {
     let (name, status) = (provider.name(), provider.status());
     if status.state != GateState::Ready {
@@ -386,7 +379,7 @@ async fn probe(provider: &dyn Provider, reach: Reach) -> Finding {
     }
 }
 
-/// Why it could not be asked: a failure, unless it passes by itself.
+/// Returns a failure, unless the error resolves itself.
 fn refusal(name: &str, error: &AskError) -> Finding {
     let detail = format!("{name}: {error}");
     match error {
@@ -415,12 +408,12 @@ fn refusal(name: &str, error: &AskError) -> Finding {
     }
 }
 
-/// `None` when it takes too long.
+/// Returns `None` on timeout.
 async fn within<T>(asked: impl Future<Output = T>) -> Option<T> {
     timeout(LIMIT + MOMENT, asked).await.ok()
 }
 
-/// The same state as `providers` and `/readyz` tell.
+/// Reports the same state as `providers` and `/readyz`.
 fn standing(status: &GateStatus) -> Finding {
     if status.state == GateState::Ready {
         return finding("provider", Health::Ok, format!("{} is configured", status.name));

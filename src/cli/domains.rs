@@ -1,4 +1,6 @@
-//! `domains`: the live lists.
+//! `domains`: shows and edits the domain lists.
+//!
+//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -23,7 +25,7 @@ pub(super) async fn run(config: Arc<Config>, action: DomainsAction, output: Outp
     let action = checked(action)?;
     match reach::store(&config).await? {
         Reach::Here(opened) => {
-            // The configured lists are installed before the first edit, or the edit would be mistaken for them.
+            // Installed first, because otherwise the edit would be taken for the configured lists.
             opened.store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
             let done = here(&opened, &action, output).await;
             opened.close().await?;
@@ -130,7 +132,7 @@ fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
         let why = crate::judging::plain::plain(rule.why.as_deref().unwrap_or_default());
-        // In its own letters where these are safe; `domains add` and `remove` take either form.
+        // In its own script if safe; `domains add` and `remove` accept both forms.
         let domain = labels::domain(&rule.domain, ReaderLanguage::English);
         let _infallible = writeln!(text, "{:<6} {domain:<32} {credibility:>5}  {kind:<13} {why}", rule.list);
     }

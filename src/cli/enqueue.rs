@@ -1,4 +1,6 @@
-//! `enqueue`: items from a file into the queue.
+//! `enqueue`: puts items from a file into the queue.
+//!
+//! Bad lines are reported and left out. If a daemon holds the data folder, the command uses its API.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,11 +17,11 @@ use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
-/// Messages put into the queue with one call, and their bytes: well below what the daemon takes in one body.
+/// Messages and bytes per call; well below the daemon's body limit.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// The pause after the daemon said that this is too fast, and how often it is taken before giving up.
+/// Pause and number of retries after the daemon's rate limit.
 const SLOWER: Duration = Duration::from_secs(2);
 const PATIENCE: usize = 60;
 
@@ -58,7 +60,7 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
     Ok(())
 }
 
-/// Runs of messages that fit into one call.
+/// Groups that fit into one call.
 fn batches(bodies: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
     let mut batches = Vec::new();
     let mut rest = bodies;
@@ -72,7 +74,7 @@ fn batches(bodies: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
                 bytes <= BATCH_BYTES
             })
             .count();
-        // One message is at most a quarter of the bound, so there is always one that fits.
+        // A message is at most a quarter of the limit.
         let (batch, others) = rest.split_at(fits.max(1));
         batches.push(batch);
         rest = others;
@@ -80,7 +82,7 @@ fn batches(bodies: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
     batches
 }
 
-/// One call, repeated more slowly while the daemon says that there are too many.
+/// Retries while the daemon limits the rate.
 async fn send(daemon: &LocalDaemon, path: &str, body: &[u8]) -> Result<(), Failure> {
     for _ in 0..PATIENCE {
         match daemon.send(Method::POST, path, Some((body.to_vec(), "application/x-ndjson"))).await {

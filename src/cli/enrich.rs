@@ -1,4 +1,6 @@
-//! `enrich`: items from a file through the pipeline, results into a file. Resumable; one bad line costs only itself.
+//! `enrich`: runs items of a file through the pipeline and writes results to a file.
+//!
+//! An interrupted run can be resumed. A bad line affects only itself.
 
 mod earlier_results;
 
@@ -48,7 +50,7 @@ pub(super) async fn run(
             "{left_out} earlier line(s) of an item_id that comes again are left out: the last one counts"
         ));
     }
-    // Said before anything is asked, and before an embedded database is started.
+    // Fails before a call is made or a database is started.
     drop(sink(out)?);
     let exchanges = exchanges::open(exchanges, output)?;
     let app = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
@@ -61,11 +63,11 @@ pub(super) async fn run(
         }
     };
     let again: HashSet<&str> = again.iter().map(String::as_str).collect();
-    // Only now is anything taken out of the output: what cannot be asked again stays.
+    // Only now, so that results which cannot be repeated remain.
     let opened = out.map_or(Ok(()), |out| earlier.prepare(out, &again)).and_then(|()| sink(out));
     let worked = match opened {
         Ok(mut sink) => {
-            // One after the other, two replays find the same in the store at each step.
+            // Sequential, so that two replays find the same stored data at each step.
             let replays = matches!(exchanges, Exchanges::Replay(_));
             let concurrency = if replays { 1 } else { super::concurrency(&config) };
             work(&app, items, concurrency, &mut *sink, output).await
@@ -99,11 +101,11 @@ fn finish(worked: &Worked, bad: usize, output: Output) -> Result<(), Failure> {
 
 struct Todo {
     items: Vec<Item>,
-    /// Earlier lines of an id that comes again.
+    /// Earlier lines with a repeated id.
     left_out: usize,
 }
 
-/// The items still to be done, each id once: the last line of an id wins, as it would in a queue.
+/// Returns each id once; its last line wins, as in a queue.
 fn todo(lines: Vec<Line>, done: &HashSet<String>) -> Todo {
     let mut todo = Todo { items: Vec::new(), left_out: 0 };
     let mut position: HashMap<String, usize> = HashMap::new();
@@ -133,7 +135,7 @@ fn sink(out: Option<&Path>) -> Result<Box<dyn Write + Send>, Failure> {
 struct Worked {
     written: usize,
     degraded: usize,
-    /// How many of the degraded ones name that cause; an item may name several.
+    /// A result may have several causes.
     causes: BTreeMap<String, usize>,
     failed: usize,
     stopped: bool,
@@ -148,7 +150,7 @@ impl Worked {
         }
     }
 
-    /// `, for 3 of them not everything could be asked: time ran out (2); …`; the most frequent cause first.
+    /// Returns `, for 3 of them not everything could be asked: time ran out (2); …`.
     fn degraded_note(&self) -> String {
         if self.degraded == 0 {
             return String::new();
@@ -179,7 +181,7 @@ async fn work(
     let interrupted = tokio::signal::ctrl_c();
     tokio::pin!(interrupted);
     loop {
-        // An interrupt drops the items under way: nothing of them is committed, and they are done by the next run.
+        // Cancel-safe: interrupted items are not committed, and the next run repeats them.
         let next = tokio::select! {
             next = running.next() => next,
             _ = &mut interrupted => {
@@ -209,7 +211,7 @@ async fn work(
 
 async fn one(app: &App, item: Item) -> Result<ItemResult, Failure> {
     let mut request = Request::personal(item);
-    // A file's items are queue items: the gates and the minimum length hold for them.
+    // Gates and minimum length apply, as for queue items.
     request.personal = false;
     match pipeline::run(&app.services, &request).await {
         Ok(Outcome::Done(result)) => Ok(*result),

@@ -1,4 +1,6 @@
-//! `eval`: a labelled file judged as the daemon judges, held against its labels.
+//! `eval`: judges a labelled file as the daemon does and compares the results with the labels.
+//!
+//! `rows` reads the file, `reliability` and `decision` measure and fit, and `page` writes the HTML report.
 
 mod adjudicated;
 mod decision;
@@ -16,7 +18,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use self::decision::Caution;
+use self::decision::SideTakingCounts;
 use self::reliability::{Reliability, Shown};
 use self::rows::{ClaimRow, PairRow, Rows};
 use super::arguments::Judge;
@@ -34,42 +36,39 @@ use crate::judging::features;
 use crate::pipeline::Services;
 use crate::pipeline::given::{judge_claim, judge_pairs};
 
-/// Pairs put to the model at once: enough for it to form batches, few enough for the bar to move.
+/// Pairs per model call: enough for batches, few enough for the progress bar.
 const PAIRS_AT_ONCE: usize = 64;
 
-/// What is wanted beside the figures.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) judge: Judge,
     pub(super) html: Option<&'a Path>,
     pub(super) predictions: Option<&'a Path>,
-    /// Where the curves fitted on the file go.
+    /// Output file of the curves.
     pub(super) calibration: Option<&'a Path>,
-    /// Where the decision model fitted on the file goes.
+    /// Output file of the decision model.
     pub(super) decision: Option<&'a Path>,
 }
 
-/// A row with what was made of it.
 #[derive(Debug)]
 struct Answer {
     id: String,
     claim: String,
     evidence: String,
     prediction: Prediction,
-    /// Of claims.
+    /// For claims.
     shown: Option<Shown>,
-    /// The set of a claim, and the figures from which the decision model judges it.
+    /// The claim's dataset and the input of the decision model.
     figures: Option<(String, [f64; FIGURES])>,
-    /// Whether the verdict may be acted on.
     decisive: bool,
-    /// What stands in its line of the predictions, beside id, label and prediction.
+    /// Additional fields of the line in the predictions.
     detail: Value,
     judge: String,
 }
 
 pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output: Output) -> Result<(), Failure> {
     let (rows, bad) = rows::read(file, output)?;
-    // Said before the work, not after it; what stands there is only replaced when there is something to put in its place.
+    // Fails before the work. An existing file is replaced only by a new result.
     apart(file, &wanted)?;
     if wanted.calibration.is_some() || wanted.decision.is_some() {
         can_be_fitted(config, &rows, &wanted)?;
@@ -118,7 +117,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         }
     }
     if let Some(path) = wanted.decision {
-        // Before the file: too few claims leave what stands there.
+        // Too few claims leave the file unchanged.
         let fitted = decision::fitted(&answers, &report.judge)?;
         let mut out = created(path)?;
         serde_json::to_writer_pretty(&mut out, &fitted)?;
@@ -135,7 +134,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
     Ok(())
 }
 
-/// The configuration with that judge. No other use of a language model has a part in it.
+/// Turns other uses of a language model off.
 fn judged_by(config: &Config, judge: Judge) -> Result<Config, Failure> {
     let mut config = config.clone();
     if judge == Judge::Rules {
@@ -148,7 +147,7 @@ fn judged_by(config: &Config, judge: Judge) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Curves are fitted on the verdicts of claims, and on figures that no other curve has bent.
+/// Checks the rows: curves need verdicts of claims, and confidences without other curves.
 fn can_be_fitted(config: &Config, rows: &Rows, wanted: &Wanted<'_>) -> Result<(), Failure> {
     if matches!(rows, Rows::Pairs(_)) {
         return Err(Failure::new(
@@ -166,7 +165,7 @@ fn created(path: &Path) -> Result<BufWriter<File>, Failure> {
     Ok(BufWriter::new(File::create(path).map_err(|error| unwritable(path, &error))?))
 }
 
-/// Whether the file can be written. One that is not there is not left behind: empty, it would look like an answer.
+/// Removes a new file, because an empty one looks like a result.
 fn probe(path: &Path) -> std::io::Result<()> {
     let was_there = path.try_exists()?;
     OpenOptions::new().create(true).append(true).open(path)?;
@@ -177,7 +176,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed(format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Refuses to write over the labelled file, or one output over the other.
+/// Refuses to overwrite the labelled file, or one output with another.
 fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
     let paths = [Some(file), wanted.predictions, wanted.html, wanted.calibration, wanted.decision];
     let mut seen: Vec<PathBuf> = Vec::new();
@@ -197,11 +196,11 @@ fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Links that are followed from one to the next; the kernel gives up at as many.
+/// Maximum number of links to follow, as in the kernel.
 const LINKS: usize = 40;
 
-/// Where the file is, or will be once it is written: a link that leads to nothing yet is followed to where it points, and of
-/// what is not there the folder is resolved.
+/// Returns the location of a file that may not exist. Follows dangling links, and resolves the folder of a missing
+/// file.
 fn real_path(path: &Path, links: usize) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -244,7 +243,7 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
     Ok(answers)
 }
 
-/// The likeliest label and its probability. In two-way files neutral and contradict are one.
+/// Joins neutral and contradict for two-way files.
 fn likeliest(p: &StanceProbabilities, is_two_way: bool) -> (&'static str, f64) {
     let mut best = (rows::ENTAIL, p.entail);
     for (label, share) in [(rows::NEUTRAL, p.neutral), (rows::CONTRADICT, p.contradict)] {
@@ -298,7 +297,6 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
     Ok(answers)
 }
 
-/// What a passage counted for.
 fn weighed(row: &EvidenceRow) -> Value {
     json!({
         "url": row.url, "stance": row.stance, "entail": row.entail, "contradict": row.contradict,
@@ -306,7 +304,7 @@ fn weighed(row: &EvidenceRow) -> Value {
     })
 }
 
-/// The four labels of claims: outdated counts as refuted, misleading as contested, not verifiable as not enough evidence.
+/// Maps outdated to refuted, misleading to contested, and not verifiable to not enough evidence.
 const fn of_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Supported => rows::SUPPORTED,
@@ -316,7 +314,6 @@ const fn of_verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Every judge that had a part in it, each once.
 fn judges(answers: &[Answer]) -> String {
     let each: BTreeSet<&str> =
         answers.iter().map(|answer| answer.judge.as_str()).filter(|judge| !judge.is_empty()).collect();
@@ -337,8 +334,8 @@ impl Answer {
 struct Report {
     evaluation: Evaluation,
     reliability: Reliability,
-    /// Of claims.
-    caution: Option<Caution>,
+    /// For claims.
+    caution: Option<SideTakingCounts>,
     judge: String,
     took: Duration,
 }
@@ -361,7 +358,6 @@ impl Report {
         let mut text = String::new();
         let title =
             format!("{} row(s), judged by {}", found.rows, if self.judge.is_empty() { "nobody" } else { &self.judge });
-        // Writing to a String cannot fail.
         let _infallible = writeln!(
             text,
             "{}\naccuracy {:.3}  macro-F1 {:.3}  calibration error {:.3} of {} that take a side  {:.1} ms a row\n",
@@ -392,7 +388,7 @@ impl Report {
                 said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
             let _infallible = writeln!(text, "{gold:20}{}", cells.concat());
         }
-        text += &self.caution.map(Caution::text).unwrap_or_default();
+        text += &self.caution.map(SideTakingCounts::text).unwrap_or_default();
         text += &self.reliability.text();
         text
     }

@@ -1,4 +1,4 @@
-//! `evidence`: what stands behind an item.
+//! `evidence`: shows the evidence of an item.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,13 +13,12 @@ use crate::judging::vocabularies::Vocabulary;
 use crate::outbound::Method;
 use crate::store::StoredEvidence;
 
-/// An item's result and every passage judged for it.
 pub(super) struct Found {
     pub(super) result: ItemResult,
     pub(super) evidence: Vec<StoredEvidence>,
 }
 
-/// What is stored of an item, here or by the daemon that holds the data folder.
+/// Reads from the store, or from the daemon that holds the data folder.
 pub(super) async fn stored(config: Arc<Config>, item_id: &str) -> Result<Option<Found>, Failure> {
     match reach::store(&config).await? {
         Reach::Here(opened) => {

@@ -1,4 +1,4 @@
-//! `--record` and `--replay`: what is opened before work begins, and what is said at its end.
+//! `--record` and `--replay`: opens the recording before a run and prints a summary after it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,9 @@ use crate::domain::{Clock as _, SystemClock};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 
-/// Requests named at the end.
 const MOST_NAMED: usize = 10;
 
-/// Opens the folder. Said before anything is asked: a folder that cannot be written to, or holds nothing to replay.
+/// Fails before any call if the folder cannot be written to or has no recordings.
 pub(super) fn open(arguments: &ExchangeArguments, output: Output) -> Result<Exchanges, Failure> {
     let now = SystemClock.now();
     if let Some(folder) = &arguments.record {
@@ -37,7 +36,6 @@ fn replay(folder: &Path, output: Output) -> Result<Exchanges, Failure> {
     Ok(Exchanges::Replay(Arc::new(archive)))
 }
 
-/// The summary of a run.
 pub(super) fn close(exchanges: &Exchanges, output: Output) {
     match exchanges {
         Exchanges::Live => {}

@@ -1,4 +1,6 @@
-//! A failed command: one line, and an exit code.
+//! A failed command: one line and an exit code.
+//!
+//! The codes are listed in the header of `cli`.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +8,6 @@ use std::fmt;
 use crate::app::AppError;
 use crate::config::ConfigError;
 
-/// What goes to standard error.
 #[derive(Debug)]
 pub(super) struct Failure {
     message: String,
@@ -23,7 +24,6 @@ impl Failure {
         Self::new(1, message)
     }
 
-    /// Something needed is not to be had.
     pub(super) fn unavailable(message: impl Into<String>) -> Self {
         Self::new(69, message)
     }
@@ -32,7 +32,6 @@ impl Failure {
         Self::misconfigured(error.to_string())
     }
 
-    /// A setting is missing or wrong.
     pub(super) fn misconfigured(message: impl Into<String>) -> Self {
         Self::new(crate::config::EXIT_CODE, message)
     }
@@ -52,7 +51,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The error with its causes, each once: many libraries repeat the cause in their own text.
+/// Leaves repeated causes out, because many libraries include the cause in their text.
 pub(super) fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,11 +1,11 @@
-//! `licenses`: the licences of the program and of the data in it.
+//! `licenses`: prints the licences of the program and of the data in it, as text or JSON.
 //!
-//! `NOTICE` is the only source: one paragraph for each group of files, with fields such as `Files`, `Origin` and `License`. Its first
-//! paragraph describes the project. The command prints the file as it is, or as JSON. Third-party crates are in
-//! `LICENSES/crates.tsv`, which `LICENSES/update.py` writes. The command reads no configuration.
+//! `NOTICE` is the only source, with one paragraph per group of files and fields such as `Files`, `Origin` and
+//! `License`. Its first paragraph describes the project. `LICENSES/update.py` writes the crates to
+//! `LICENSES/crates.tsv`. The command reads no configuration.
 //!
-//! To add a model, dictionary, list or text: its paragraph in `NOTICE`. To add a licence text: its file in `LICENSES/` and a line
-//! in [`TEXTS`]. `tests/it/licences.rs` compares `NOTICE` with the files of the repository.
+//! A new model, dictionary, list or text needs a paragraph in `NOTICE`. A new licence text needs a file in `LICENSES/`
+//! and a line in [`TEXTS`]. `tests/it/licences.rs` compares `NOTICE` with the repository.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -18,12 +18,11 @@ use super::output::Output;
 const NOTICE: &str = include_str!("../../NOTICE");
 const CRATES: &str = include_str!("../../LICENSES/crates.tsv");
 
-/// Includes a file under its path from the root of the repository.
 macro_rules! texts {
     ($($path:literal),* $(,)?) => { &[$(($path, include_str!(concat!("../../", $path)))),*] };
 }
 
-/// The licence texts, by path from the root of the repository.
+/// By path from the root of the repository.
 const TEXTS: &[(&str, &str)] = texts![
     "LICENSE-MIT",
     "LICENSE-APACHE",
@@ -39,14 +38,13 @@ const TEXTS: &[(&str, &str)] = texts![
     "LICENSES/crates.txt",
 ];
 
-/// The project itself.
 #[derive(Debug, Serialize)]
 struct Project<'a> {
     name: &'a str,
     copyright: &'a str,
     /// SPDX expression of the code.
     license: &'a str,
-    /// SPDX expression of the program with the data in it.
+    /// SPDX expression of the program with its data.
     program_license: &'static str,
     texts: Vec<&'a str>,
 }
@@ -54,7 +52,7 @@ struct Project<'a> {
 /// A group of files with one origin and licence.
 #[derive(Debug, Serialize)]
 struct Entry<'a> {
-    /// Paths from the root of the repository; `/**` ends a folder, `crate:` begins the name of a third-party crate.
+    /// Paths from the root of the repository. `/**` ends a folder; `crate:` begins a third-party crate.
     files: Vec<&'a str>,
     what: &'a str,
     origin: &'a str,
@@ -64,12 +62,11 @@ struct Entry<'a> {
     texts: Vec<&'a str>,
     /// `binary` and `image`, `binary`, or `repository`.
     shipped: Vec<&'a str>,
-    /// The crate of the workspace that embeds the files; absent if none does.
+    /// The workspace crate that embeds the files; absent if none does.
     #[serde(rename = "crate", skip_serializing_if = "Option::is_none")]
     embedded_by: Option<&'a str>,
 }
 
-/// A third-party crate.
 #[derive(Debug, Serialize)]
 struct Crate<'a> {
     name: &'a str,
@@ -78,18 +75,16 @@ struct Crate<'a> {
     copyright: &'a str,
 }
 
-/// What `--json` prints.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     project: Project<'a>,
     data: Vec<Entry<'a>>,
     crates: Vec<Crate<'a>>,
-    /// With `--full`: the licence texts by path.
+    /// By path; with `--full`.
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<BTreeMap<&'a str, &'a str>>,
 }
 
-/// The fields of one paragraph of `NOTICE`.
 type Fields = HashMap<String, String>;
 
 pub(super) fn run(full: bool, output: Output) -> Result<(), Failure> {
@@ -110,7 +105,6 @@ pub(super) fn run(full: bool, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `NOTICE`, the third-party crates and every licence text.
 fn whole() -> String {
     let mut text = format!("{NOTICE}\n");
     heading("third-party crates: name, version, licence, copyright", &mut text);
@@ -126,11 +120,10 @@ fn whole() -> String {
 
 fn heading(words: &str, text: &mut String) {
     let rule = "=".repeat(80);
-    // Writing to a String cannot fail.
     let _infallible = writeln!(text, "{rule}\n{words}\n{rule}");
 }
 
-/// The paragraphs of a text, each with its fields. A line that begins with a space continues the field above it.
+/// Joins a line that begins with a space to the field above it.
 fn paragraphs(text: &str) -> Vec<Fields> {
     text.split("\n\n").filter(|paragraph| !paragraph.trim().is_empty()).map(fields).collect()
 }

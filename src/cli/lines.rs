@@ -1,4 +1,6 @@
-//! NDJSON input: one item a line, good lines and bad lines told apart, none lost.
+//! Reads NDJSON input, one item per line.
+//!
+//! Bad lines are reported; none is dropped silently.
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::Path;
@@ -8,19 +10,18 @@ use super::output::Output;
 use crate::domain::item::MAX_MESSAGE_BYTES;
 use crate::domain::{Item, Reject};
 
-/// As much of a line as is read before it is called too long: a message and the end of its line.
+/// Read limit of a line: a message and its line break.
 const LONGEST_LINE: u64 = MAX_MESSAGE_BYTES as u64 + 2;
 
-/// One line that is not blank.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Counted from 1, blank lines included, as editors count.
+    /// From 1, with blank lines.
     pub(super) number: usize,
     pub(super) bytes: Vec<u8>,
     pub(super) item: Result<Box<Item>, Reject>,
 }
 
-/// Reads all lines of a file, or of standard input for `-`.
+/// Reads a file; `-` is standard input.
 pub(super) fn read(file: &Path) -> Result<Vec<Line>, Failure> {
     if file == Path::new("-") {
         return split(std::io::stdin().lock());
@@ -41,7 +42,7 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
         }
         number += 1;
         if bytes.len() > MAX_MESSAGE_BYTES && bytes.last() != Some(&b'\n') {
-            // Known by its length alone; what is left of it is never held in memory.
+            // Only its length is kept.
             let bytes = bytes.len() + reader.skip_until(b'\n')?;
             lines.push(Line { number, bytes: Vec::new(), item: Err(Reject::TooLarge { bytes }) });
             continue;
@@ -53,7 +54,6 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
             continue;
         }
         let item = Item::parse(&bytes).map(Box::new);
-        // An oversized line is known by its length alone.
         if bytes.len() > MAX_MESSAGE_BYTES {
             bytes.clear();
         }
@@ -61,7 +61,7 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
     }
 }
 
-/// Says which lines are bad, and how many.
+/// Returns the number of bad lines.
 pub(super) fn report_bad(lines: &[Line], output: Output) -> usize {
     let mut bad = 0;
     for line in lines {

@@ -1,4 +1,4 @@
-//! `migrate`: the schema, up to date.
+//! `migrate`: brings the database schema up to date.
 
 use super::failure::Failure;
 use super::output::Output;

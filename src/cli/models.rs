@@ -1,4 +1,6 @@
-//! `models`: which ones judge, whether they are whole, and how to get others.
+//! `models`: lists, verifies and downloads models.
+//!
+//! Models are in `MODELS_DIR`, in the binary and on servers.
 
 #[cfg(feature = "models")]
 mod pairs;
@@ -32,7 +34,7 @@ pub(super) async fn run(config: &Config, action: Option<ModelsAction>, output: O
     }
 }
 
-/// Everything there is, and what keeps more from being there.
+/// All models, and errors that hide others.
 struct Stock {
     shipped: Vec<ModelFolder>,
     /// In `MODELS_DIR`.
@@ -41,7 +43,7 @@ struct Stock {
     problems: Vec<String>,
 }
 
-/// Looks at all three places. A person waits: servers are not.
+/// Does not wait for model servers.
 async fn stock(config: &Config) -> Result<Stock, Failure> {
     let mut problems = Vec::new();
     let brought = config.models_dir.as_deref().map_or(Ok(Vec::new()), scan);
@@ -62,23 +64,22 @@ async fn stock(config: &Config) -> Result<Stock, Failure> {
     Ok(Stock { shipped: ModelFolder::bundled(), brought, remote, problems })
 }
 
-/// One model, for people and machines.
 #[derive(Debug, Serialize)]
 struct Row {
     task: Task,
     name: String,
-    /// A path, an address, or that it is in the binary.
+    /// A path, an address, or the binary.
     location: String,
     in_use: bool,
-    /// Bytes of its files; unknown of servers' models.
+    /// Unknown for servers.
     size: Option<u64>,
-    /// ISO 639-1, or `*`; empty where nobody said.
+    /// ISO 639-1, or `*`; empty if unknown.
     languages: Vec<String>,
     licence: Option<String>,
     origin: Option<String>,
 }
 
-/// What judges each task: a model's name, the names of several with `+` between them, or the word for none.
+/// Per task: one name, several joined with `+`, or the word for none.
 #[derive(Debug, Serialize)]
 struct InUse {
     embedding: String,
@@ -94,12 +95,11 @@ struct Listed {
 }
 
 impl Stock {
-    /// The choice of the configuration for a task that no server does.
     fn chosen(&self, task: Task, config: &Config) -> Result<Option<&ModelFolder>, choice::ChoiceError> {
         choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped)
     }
 
-    /// Models on servers: task, name, address.
+    /// Returns task, name and address.
     fn served(&self) -> Vec<(Task, String, String)> {
         let remote = &self.remote;
         let embedder = remote.embedder.as_ref().map(|one| (Task::Embedding, one.name().to_owned(), one.location()));
@@ -166,7 +166,7 @@ impl Stock {
             let names: Vec<String> = used.into_iter().map(|(name, _)| name).collect();
             if names.is_empty() { choice::without(task).to_owned() } else { names.join("+") }
         };
-        // Without a model of its own, relevance is the cosine of a learnt embedder.
+        // Without a reranker, relevance is the embedder's cosine.
         let by_embedder = config.inference.reranker == choice::AUTO && relevance.is_empty();
         let relevance = if by_embedder { embedding.clone() } else { relevance };
         let in_use = InUse {
@@ -195,7 +195,6 @@ async fn list(config: &Config, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line a model, for people.
 fn table(listed: &Listed, output: Output) -> String {
     let mut text = String::new();
     if !listed.models.is_empty() {

@@ -1,8 +1,7 @@
-//! Dates as people write them.
+//! Parses a time, or a day, which begins at midnight UTC.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 
-/// A moment, or a day, which begins at midnight UTC.
 pub(super) fn moment(text: &str) -> Result<DateTime<Utc>, String> {
     let text = text.trim();
     let moment = DateTime::parse_from_rfc3339(text).map(|moment| moment.to_utc());

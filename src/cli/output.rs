@@ -1,4 +1,6 @@
-//! Standard output: text with colour for people on a terminal, JSON for machines, nothing after a closed pipe.
+//! Standard output: coloured text on a terminal, or JSON.
+//!
+//! Output ends at a closed pipe. Hints and problems go to standard error.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -10,13 +12,12 @@ use crate::config::LogFormat;
 use crate::domain::{Clock as _, SystemClock};
 use crate::judging::plain::plain;
 
-/// How to print.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Output {
     pub(super) json: bool,
     pub(super) quiet: bool,
     pub(super) colour: bool,
-    /// Of standard error: among JSON lines nothing else may stand.
+    /// With `Json` every line on standard error must be JSON.
     pub(super) log: LogFormat,
 }
 
@@ -29,18 +30,16 @@ impl Output {
         Self { json, quiet, colour: !json && !no_colour && std::io::stdout().is_terminal(), log: LogFormat::Text }
     }
 
-    /// The same beside a log of that format.
     pub(super) fn beside(self, log: LogFormat) -> Self {
         Self { log, ..self }
     }
 
-    /// Why the command failed: the last line on standard error.
+    /// Writes the last line on standard error.
     pub(super) fn failure(self, message: &str, code: u8) {
         if self.log == LogFormat::Json {
             log_line("ERROR", message, Some(code));
         } else {
             let text = message.lines().map(str::trim_end).collect::<Vec<_>>().join("\n       ");
-            // Nowhere is left to say that standard error is closed.
             drop(writeln!(std::io::stderr(), "error: {text}"));
         }
     }
@@ -49,22 +48,20 @@ impl Output {
         write_stdout(text.as_bytes())
     }
 
-    /// Pretty JSON.
     pub(super) fn value(self, value: &impl Serialize) -> Result<(), Failure> {
         let mut text = serde_json::to_vec_pretty(value)?;
         text.push(b'\n');
         write_stdout(&text)
     }
 
-    /// A line on standard error that is no error, for a person; left out with `--quiet` and beside a log of JSON lines.
+    /// Writes to standard error; not with `--quiet` or a JSON log.
     pub(super) fn hint(self, text: &str) {
         if !self.quiet && self.log == LogFormat::Text {
-            // Nowhere is left to say that standard error is closed.
             drop(writeln!(std::io::stderr(), "{text}"));
         }
     }
 
-    /// A problem with one of many inputs, in one line: always said. The inputs' own words may be in it.
+    /// Writes one line, also with `--quiet`. The text may quote the input.
     pub(super) fn problem(self, text: &str) {
         if self.log == LogFormat::Json {
             return log_line("WARN", &plain(text), None);
@@ -76,12 +73,12 @@ impl Output {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
     }
 
-    /// Whether a person watches standard error, where progress is drawn.
+    /// Returns true if standard error is a terminal, which shows progress.
     pub(super) fn is_watched(self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
 
-    /// A bar of bytes on standard error; of unknown length for `None`.
+    /// Counts bytes; `None`: unknown length.
     pub(super) fn byte_bar(self, name: &str, length: Option<u64>) -> indicatif::ProgressBar {
         let bar = length.map_or_else(indicatif::ProgressBar::no_length, indicatif::ProgressBar::new);
         if let Ok(style) =
@@ -92,7 +89,7 @@ impl Output {
         bar.with_message(name.to_owned())
     }
 
-    /// A bar on standard error, where that is a terminal; `None` otherwise.
+    /// Hides the bar if standard error is no terminal.
     pub(super) fn progress(self, length: u64) -> indicatif::ProgressBar {
         if self.quiet {
             return indicatif::ProgressBar::hidden();
@@ -126,7 +123,7 @@ impl Colour {
     }
 }
 
-/// A line as the JSON log writes them. It is written whatever `RUST_LOG` silences, and where no log is installed yet.
+/// Ignores `RUST_LOG`, and needs no installed log.
 fn log_line(level: &str, message: &str, exit_code: Option<u8>) {
     let mut line = serde_json::json!({
         "timestamp": SystemClock.now().to_rfc3339_opts(SecondsFormat::Micros, true),

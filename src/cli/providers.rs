@@ -1,4 +1,6 @@
-//! `providers`: who can be asked, how often, what it cost; and asking again who was paused.
+//! `providers`: shows state, limits and cost of providers, and resets circuit breakers.
+//!
+//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -38,7 +40,7 @@ async fn list(config: &Arc<Config>, output: Output) -> Result<(), Failure> {
 }
 
 async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failure> {
-    // Its breaker is one of them, though it is no provider.
+    // The language model has a circuit breaker too.
     if !NAMES.contains(&name) && name != "llm" {
         return Err(Failure::new(2, format!("no provider is called {name:?}; one of {}, llm", NAMES.join(", "))));
     }
@@ -63,7 +65,6 @@ async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failur
     })
 }
 
-/// One line a provider, for people.
 fn table(rows: &[Value], output: Output) -> String {
     let mut text = format!(
         "{:<17} {:<12} {:>7} {:>11} {:>12} {:>12} {:>12}  {:<20} {}\n",

@@ -1,4 +1,4 @@
-//! Reaching the store: opened here, or, where a daemon holds the data folder, through that daemon's HTTP.
+//! Opens the store, or connects to the daemon that holds the data folder.
 
 use std::sync::Arc;
 
@@ -7,13 +7,11 @@ use crate::app::{App, AppError, Exchanges, OpenStore, Purpose, Upkeep};
 use crate::config::Config;
 use crate::outbound::local::{LocalDaemon, LocalError};
 
-/// Either of the two ways.
 pub(super) enum Reach<T> {
     Here(T),
     Daemon(LocalDaemon),
 }
 
-/// The store alone.
 pub(super) async fn store(config: &Config) -> Result<Reach<OpenStore>, Failure> {
     match OpenStore::open(config, Upkeep::Command).await {
         Ok(opened) => Ok(Reach::Here(opened)),
@@ -21,12 +19,12 @@ pub(super) async fn store(config: &Config) -> Result<Reach<OpenStore>, Failure> 
     }
 }
 
-/// Everything; with [`Purpose::Check`] without the broker.
+/// Opens all parts; without the broker for [`Purpose::Check`].
 pub(super) async fn app(config: &Arc<Config>, purpose: Purpose) -> Result<Reach<App>, Failure> {
     app_with(config, purpose, &Exchanges::Live).await
 }
 
-/// The same with exchanges recorded or replayed, which only this process can do: a daemon that is in the way is named.
+/// Refuses a busy folder, because a daemon cannot record or replay.
 pub(super) async fn app_with(
     config: &Arc<Config>,
     purpose: Purpose,
@@ -61,7 +59,6 @@ impl From<LocalError> for Failure {
     }
 }
 
-/// An id or domain as one segment of a path.
 pub(super) fn segment(text: &str) -> String {
     use std::fmt::Write as _;
     let mut encoded = String::with_capacity(text.len());
@@ -69,7 +66,6 @@ pub(super) fn segment(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             encoded.push(char::from(byte));
         } else {
-            // Writing to a String cannot fail.
             let _infallible = write!(encoded, "%{byte:02X}");
         }
     }

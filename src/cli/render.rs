@@ -1,8 +1,9 @@
-//! A result as people read it, in the language of the item. What others wrote is made plain first: a page's title must not
-//! move the cursor, colour the terminal or turn the line around.
+//! Prints a result in the language of the item.
 //!
-//! Every figure says what it is of, and is shown only where it agrees with the words: support in the passages is nothing
-//! to a verdict that a fact-check gave, and a verdict on one weak source is no surer for being unopposed.
+//! Text of other authors is made plain first, so that it cannot move the cursor, colour the terminal or reverse a line.
+//!
+//! A figure is shown only if it fits the verdict. Support in passages does not matter for a fact-check's verdict. A
+//! verdict on one weak source is not more certain because no source contradicts it.
 
 use std::fmt::Write as _;
 
@@ -14,11 +15,9 @@ use crate::judging::plain::plain;
 use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::pipeline::{BY_FACT_CHECK, channels_shown, digest_evidence};
 
-/// Characters of a passage that are shown.
 const PASSAGE_CHARS: usize = 240;
 
-/// Everything a person wants to know, some ten lines a claim. The verdict is a label in the item's language, or the word of
-/// another vocabulary.
+/// Prints about ten lines per claim. The verdict is a label in the item's language, or a word of another vocabulary.
 pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output) -> String {
     let mut text = String::new();
     let reader = ReaderLanguage::of(result.language.as_deref());
@@ -33,7 +32,7 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
             let _infallible = writeln!(text, "   {}", features(&ModuleFeatures::from(&claim.features)));
         }
     }
-    // Of an opinion alone the claim has said it already.
+    // Unless a claim has the same justification.
     let said = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
     if let Some(explanation) = result.explanation.as_ref().filter(|explanation| !said(explanation)) {
         let _infallible = writeln!(text, "   {}", plain(explanation));
@@ -51,7 +50,7 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
     text
 }
 
-/// "Claims: 3 (Supported 1, Refuted 2)".
+/// Returns "Claims: 3 (Supported 1, Refuted 2)".
 fn counts(claims: &[ClaimResult], reader: ReaderLanguage) -> String {
     let of = |verdict: &Verdict| claims.iter().filter(|claim| claim.verdict == *verdict).count();
     let parts: Vec<String> = Verdict::ALL
@@ -62,7 +61,6 @@ fn counts(claims: &[ClaimResult], reader: ReaderLanguage) -> String {
     format!("{}: {} ({})", Phrase::Claims.words().of(reader), claims.len(), parts.join(", "))
 }
 
-/// What could not be asked or read, and why.
 fn gaps(result: &ItemResult, reader: ReaderLanguage, output: Output) -> String {
     if result.degraded.is_empty() {
         return String::new();
@@ -73,7 +71,7 @@ fn gaps(result: &ItemResult, reader: ReaderLanguage, output: Output) -> String {
     if reader != ReaderLanguage::English {
         return text;
     }
-    // Why, in the providers' own words, which are English: whoever reads this may be the one who can mend it.
+    // In the providers' own words.
     let mut told: Vec<String> = result.trace.iter().filter_map(|line| own_words(line)).collect();
     told.dedup();
     for line in told {
@@ -82,14 +80,14 @@ fn gaps(result: &ItemResult, reader: ReaderLanguage, output: Output) -> String {
     text
 }
 
-/// "GDELT: the provider asks us to slow down" out of the trace's line on it.
+/// Returns "GDELT: the provider asks us to slow down".
 pub(super) fn own_words(line: &str) -> Option<String> {
     let (whom, why) = line.split_once("could not be asked: ")?;
     let whom = whom.rsplit([' ', ':']).find(|word| !word.is_empty())?;
     Some(format!("{}: {why}", labels::asked(whom, ReaderLanguage::English)))
 }
 
-/// What a digest may say of the item, in the reader's words. The lines that digest services take are in the JSON.
+/// Returns the lines in the reader's language; the JSON has those for digest services.
 fn digest(result: &ItemResult, reader: ReaderLanguage) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(channels) = channels_shown(&result.also_reported_by) {
@@ -104,7 +102,7 @@ fn digest(result: &ItemResult, reader: ReaderLanguage) -> Vec<String> {
     lines
 }
 
-/// The features in a line, under the names the module vocabulary gives them.
+/// Uses the names of the `Module` vocabulary.
 fn features(of: &ModuleFeatures) -> String {
     let figures = match of.num_ok {
         Some(true) => "agree",
@@ -123,7 +121,6 @@ fn features(of: &ModuleFeatures) -> String {
     )
 }
 
-/// The verdict with what a reader may make of it, in a line.
 fn verdict_line(claim: &ClaimResult, verdict: &str, reader: ReaderLanguage, output: Output) -> String {
     let colour = match claim.verdict {
         Verdict::Supported => Colour::Green,
@@ -134,7 +131,7 @@ fn verdict_line(claim: &ClaimResult, verdict: &str, reader: ReaderLanguage, outp
     let mut parts: Vec<String> = vec![output.paint(verdict, colour)];
     parts.extend(labels::decisive(claim.verdict, claim.decisive).map(|words| words.of(reader).to_owned()));
     let of = |phrase: Phrase| phrase.words().of(reader);
-    // What is not decisive rests on too little to be put into a figure.
+    // A provisional verdict gets no confidence.
     if claim.decisive {
         parts.push(format!("{} {}", of(Phrase::Confidence), reader.figure(claim.confidence)));
     }
@@ -148,8 +145,8 @@ fn verdict_line(claim: &ClaimResult, verdict: &str, reader: ReaderLanguage, outp
     parts.join(" · ")
 }
 
-/// True where the support that was found in passages speaks for or against the verdict. A fact-check decides whatever
-/// the passages say, what misleads or is overtaken may well be supported, and without a verdict there is nothing to weigh.
+/// Returns true if support in passages matters for the verdict. A fact-check decides alone; misleading or outdated
+/// claims may be supported.
 fn rests_on_passages(claim: &ClaimResult) -> bool {
     matches!(claim.verdict, Verdict::Supported | Verdict::Refuted | Verdict::Contested)
         && !claim.judge.split('+').any(|judge| judge == BY_FACT_CHECK)
@@ -218,7 +215,6 @@ pub(super) mod tests {
 
     const PLAIN: Output = Output { json: false, quiet: true, colour: false, log: crate::config::LogFormat::Text };
 
-    /// A result without claims.
     pub(in crate::cli) fn result(id: &str) -> ItemResult {
         serde_json::from_value(json!({
             "schema": 1, "item_id": id, "message_id": null, "enriched_at": DateTime::<Utc>::UNIX_EPOCH, "status": "complete",
@@ -231,7 +227,6 @@ pub(super) mod tests {
         .unwrap()
     }
 
-    /// The same with one claim and a passage; `said` stands wherever others' words stand.
     pub(in crate::cli) fn with_claim(verdict: Verdict, said: &str) -> ItemResult {
         let mut result = result(said);
         let claim = json!({
@@ -277,7 +272,7 @@ pub(super) mod tests {
         .unwrap()
     }
 
-    /// Everything that a person may see, in that language, with others' words left empty.
+    /// Returns all text in that language, with empty foreign text.
     fn whole(language: &str, verdict: Verdict) -> ItemResult {
         let mut one = with_claim(verdict, "");
         one.language = Some(language.to_owned());
@@ -309,7 +304,7 @@ pub(super) mod tests {
                 }
                 assert!(text.contains("пример.рф"), "{text}");
                 if matches!(language, "ru" | "uk") {
-                    // "bridge.md" and "@a" are others' words.
+                    // "bridge.md" and "@a" are foreign text.
                     let own = text.replace("bridge.md", "").replace("@a", "");
                     assert!(!own.contains(|c: char| c.is_ascii_alphabetic()), "{language}:\n{own}");
                 }
@@ -320,8 +315,8 @@ pub(super) mod tests {
     #[test]
     fn the_verdict_is_said_in_the_words_that_were_asked_for() {
         let one = with_claim(Verdict::Refuted, "A b.");
-        assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · decisive"));
-        assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · decisive"));
+        assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · conclusive"));
+        assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · conclusive"));
     }
 
     #[test]
@@ -334,7 +329,6 @@ pub(super) mod tests {
         assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   It is a question.\n"));
     }
 
-    /// The line with the verdict of a claim that is changed so.
     fn line(verdict: Verdict, change: impl FnOnce(&mut ClaimResult)) -> String {
         let mut one = with_claim(verdict, "A b.");
         change(&mut one.claims[0]);
@@ -347,17 +341,17 @@ pub(super) mod tests {
         let scored = |claim: &mut ClaimResult| claim.score = Some(12);
         assert_eq!(
             line(Verdict::Refuted, scored),
-            "Refuted · decisive · confidence in this verdict 0.50 · support for the claim in the passages: 12 of 100"
+            "Refuted · conclusive · confidence in this verdict 0.50 · support for the claim in the passages: 12 of 100"
         );
         let checked = |claim: &mut ClaimResult| {
             (claim.score, claim.judge, claim.tier) = (Some(12), BY_FACT_CHECK.into(), Tier::Medium);
         };
         assert_eq!(
             line(Verdict::Supported, checked),
-            "Supported · decisive · confidence in this verdict 0.50 · corroboration: medium"
+            "Supported · conclusive · confidence in this verdict 0.50 · corroboration: medium"
         );
         let unsure = |claim: &mut ClaimResult| (claim.decisive, claim.confidence) = (false, 1.0);
-        assert_eq!(line(Verdict::Refuted, unsure), "Refuted · a lean, not a finding");
+        assert_eq!(line(Verdict::Refuted, unsure), "Refuted · provisional");
         let open = |claim: &mut ClaimResult| (claim.decisive, claim.score) = (false, Some(58));
         assert_eq!(line(Verdict::NotEnoughEvidence, open), "Not enough evidence · corroboration: low");
         assert_eq!(line(Verdict::NotVerifiable, |claim| claim.decisive = false), "Not verifiable");
@@ -366,7 +360,7 @@ pub(super) mod tests {
     #[test]
     fn a_note_that_would_contradict_the_verdict_is_left_out() {
         let noted = |note| move |claim: &mut ClaimResult| (claim.decisive, claim.notes) = (false, vec![note]);
-        assert_eq!(line(Verdict::Refuted, noted(Note::NoCorroboration)), "Refuted · a lean, not a finding");
+        assert_eq!(line(Verdict::Refuted, noted(Note::NoCorroboration)), "Refuted · provisional");
         assert_eq!(line(Verdict::Contested, noted(Note::ConflictingSources)), "Contested");
         let open = "Not enough evidence · corroboration: low";
         assert_eq!(line(Verdict::NotEnoughEvidence, noted(Note::ConflictingSources)), open);

@@ -1,4 +1,6 @@
-//! `rescore`: stored items judged again by today's settings.
+//! `rescore`: judges stored items again with the current settings.
+//!
+//! It calls no provider. Items that another run changes meanwhile are left unchanged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,33 +21,27 @@ use crate::judging::labels::{self, ReaderLanguage};
 use crate::pipeline::rescore::{Rescored, Terms, judge_again};
 use crate::store::StoreError;
 
-/// Items read at once.
 const BATCH: i64 = 100;
-/// Changes that are shown one by one to a person; `--json` has all.
+/// `--json` prints all.
 const MOST_SHOWN: usize = 200;
 
-/// What happened.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
-    /// Items judged again.
     items: u64,
-    /// Those of which something changed.
     changed: u64,
-    /// Those that were judged anew, or removed, while this ran: left as they are.
+    /// Another run judged or removed these items meanwhile.
     overtaken: u64,
-    /// Those that stay as they are for another reason.
+    /// Unchanged for another reason.
     left: Vec<Left>,
     changes: Vec<Change>,
 }
 
-/// An item that could not be judged again, or not written.
 #[derive(Debug, Serialize)]
 struct Left {
     item_id: String,
     why: String,
 }
 
-/// One claim that changed.
 #[derive(Debug, Serialize)]
 struct Change {
     item_id: String,
@@ -88,7 +84,7 @@ pub(super) async fn run(
     let mut tally = Tally::default();
     let done = pass(config, &opened, since, dry_run, output, &mut tally).await;
     let closed = opened.close().await;
-    // What was written before a failure is written, and told. Nothing done is not told as "nothing to do".
+    // Writes before a failure are reported. Without writes do not print "nothing to do".
     if done.is_ok() || tally.items > 0 || !tally.left.is_empty() {
         tally.show(dry_run, done.is_ok(), output)?;
     }
@@ -164,7 +160,6 @@ impl Tally {
     fn text(&self, dry_run: bool, output: Output) -> String {
         let mut text = String::new();
         for change in self.changes.iter().take(MOST_SHOWN) {
-            // Writing to a String cannot fail.
             let _infallible = writeln!(
                 text,
                 "{}  {}\n    {} → {}",
@@ -211,7 +206,7 @@ impl Tally {
 fn told(figures: &Figures) -> String {
     let Figures { verdict, decisive, tier, score, confidence } = figures;
     let score = score.map_or_else(|| "–".to_owned(), |score| score.to_string());
-    let decisive = if *decisive { ", decisive" } else { "" };
+    let decisive = if *decisive { ", conclusive" } else { "" };
     let verdict = labels::verdict(*verdict).of(ReaderLanguage::English);
     format!("{verdict} (corroboration {tier}, support {score}, confidence {confidence:.2}{decisive})")
 }

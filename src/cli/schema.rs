@@ -1,4 +1,4 @@
-//! `schema`: JSON Schema, made from the types.
+//! `schema`: prints JSON Schemas that are generated from the types.
 
 use super::arguments::SchemaChoice;
 use super::failure::Failure;

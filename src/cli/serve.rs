@@ -1,4 +1,6 @@
-//! `serve`: the daemon, until it is told to stop. On SIGHUP it reads its configuration again.
+//! `serve`: runs the daemon until a stop signal.
+//!
+//! A second signal stops it at once. SIGHUP reloads the configuration.
 
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, stderr};
@@ -22,7 +24,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let embedded = config.database.url.is_none();
     let table = config.amqp.url.is_none();
-    // Before the store, which takes a moment to open: a port that is taken is said at once.
+    // Before the store, so that a port in use is reported at once.
     let address = HttpAddress::reserve(&config)?;
     let app = App::open_with(config, Purpose::Daemon { worker: options.worker }, exchanges.clone()).await?;
     let reloader = app.reloader(baseline);
@@ -33,7 +35,7 @@ pub(super) async fn run(
         tracing::info!(%address, store, queue, worker, "ready");
         output.hint(&format!("corroborate is ready on http://{address} ({store}, {queue}); Ctrl-C stops it"));
     });
-    // The reloads' arm never completes: what is under way when the daemon has stopped is given up.
+    // The reload arm never completes; a running reload is dropped.
     let done = tokio::select! {
         done = serving => done,
         never = reloads(reloader) => match never {},
@@ -43,7 +45,6 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Serves until a signal.
 pub(super) async fn until_stopped(
     app: App,
     options: ServeOptions,
@@ -54,28 +55,27 @@ pub(super) async fn until_stopped(
     let stop = shutdown.clone();
     let signals = async move {
         first_signal().await;
-        tracing::info!("stopping: no new items are taken, those begun are finished");
+        tracing::info!("stopping; finishing the items in work");
         stop.cancel();
-        // Whoever asks twice does not want to wait.
+        // A second signal stops at once.
         first_signal().await;
-        tracing::warn!("told to stop a second time: leaving at once; unfinished items are delivered again");
+        tracing::warn!("second stop signal; exiting at once, unfinished items are redelivered");
         std::process::exit(130);
     };
-    // The signals' arm never completes but by leaving the process.
+    // The signal arm ends only with the process.
     tokio::select! {
         done = app.serve(options, address, shutdown, on_ready) => Ok(done?),
         () = signals => Ok(()),
     }
 }
 
-/// Takes a changed configuration over whenever SIGHUP asks for it.
 async fn reloads(mut reloader: Reloader) -> Infallible {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
         if let Ok(mut hangup) = signal(SignalKind::hangup()) {
             let on_terminal = stderr().is_terminal();
-            // Several while one is worked on are one: it is read once more.
+            // Several signals during a reload cause one more.
             while hangup.recv().await.is_some() {
                 if !has_gone(on_terminal) {
                     reloader.reload().await;
@@ -86,13 +86,13 @@ async fn reloads(mut reloader: Reloader) -> Infallible {
     std::future::pending().await
 }
 
-/// A terminal that is closed sends SIGHUP, too: nobody wants a daemon that goes on without it.
+/// Returns true for a closed terminal, which also sends SIGHUP and must stop the daemon.
 #[cfg(unix)]
 fn has_gone(on_terminal: bool) -> bool {
     on_terminal && !stderr().is_terminal()
 }
 
-/// SIGTERM or SIGINT, or the terminal was closed.
+/// Waits for SIGTERM, SIGINT or a closed terminal.
 async fn first_signal() {
     #[cfg(unix)]
     {
@@ -101,7 +101,6 @@ async fn first_signal() {
         let asked = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()), signal(SignalKind::hangup()));
         let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = asked else { return std::future::pending().await };
         loop {
-            // Each arm only waits.
             tokio::select! {
                 _ = terminate.recv() => return,
                 _ = interrupt.recv() => return,

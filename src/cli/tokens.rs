@@ -1,4 +1,6 @@
-//! `tokens`: for people and programs that shall not have the server's own.
+//! `tokens`: manages access tokens other than the server's own token.
+//!
+//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 use crate::store::{AuditEntry, Store};
 
-/// Who edits here, in the record.
+/// The author in the record.
 const WHO: &str = "command line";
 
 pub(super) async fn run(config: Arc<Config>, action: TokensAction, output: Output) -> Result<(), Failure> {
@@ -36,7 +38,7 @@ pub(super) async fn run(config: Arc<Config>, action: TokensAction, output: Outpu
     }
 }
 
-/// Prints a fresh token for the server itself; needs neither a configuration nor a store.
+/// Prints a new server token; needs no configuration and no store.
 pub(super) fn generate(output: Output) -> Result<(), Failure> {
     let token = random_token();
     if output.json {

@@ -1,4 +1,4 @@
-//! `ui`: the page in a browser, of the daemon that runs or of one that is started for it.
+//! `ui`: opens the web UI of the running daemon, or starts a daemon for it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::config::Config;
 use crate::outbound::Method;
 use crate::outbound::local::LocalDaemon;
 
-/// How long whoever has the port may take to say who it is.
+/// How long the program on the port may take to identify itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(config: Arc<Config>, of_demo: bool, open: bool, output: Output) -> Result<(), Failure> {
     let address = match HttpAddress::reserve(&config) {
         Ok(address) => address,
-        // Its own daemon has the folder and the port: that is the page that is wanted.
+        // A daemon with this folder and port is the wanted one.
         Err(AppError::DataFolderBusy { http: Some(address), .. }) if !of_demo => {
             return show(address.parse().ok(), open, output);
         }
-        // On a server's database nobody holds a folder: whoever has the port is asked whether it is one of ours.
+        // A database server has no data folder, so the program on the port is asked.
         Err(AppError::Bind { address, .. }) if !of_demo && is_daemon(address).await => {
             return show(Some(address), open, output);
         }
@@ -36,14 +36,13 @@ pub(super) async fn run(config: Arc<Config>, of_demo: bool, open: bool, output: 
     }
     let app = match Box::pin(App::open(config, Purpose::Daemon { worker: true })).await {
         Ok(app) => app,
-        // It listens elsewhere than this configuration says.
+        // It listens on another address than configured.
         Err(AppError::DataFolderBusy { http: Some(address), .. }) => return show(address.parse().ok(), open, output),
         Err(error) => return Err(error.into()),
     };
     serve(app, true, address, open, output).await
 }
 
-/// Whether a daemon of ours answers there.
 async fn is_daemon(address: SocketAddr) -> bool {
     let Ok(daemon) = LocalDaemon::new(here(address).to_string(), None) else { return false };
     let asked = daemon.call(Method::GET, "/healthz", None);
@@ -51,7 +50,7 @@ async fn is_daemon(address: SocketAddr) -> bool {
     answer.get("status").is_some_and(|status| status == "ok") && answer.get("version").is_some()
 }
 
-/// An address to reach a server by: one on every address is one of this machine, too.
+/// Replaces an unspecified address with loopback.
 fn here(address: SocketAddr) -> SocketAddr {
     let ip = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
     SocketAddr::new(ip, address.port())
@@ -59,7 +58,7 @@ fn here(address: SocketAddr) -> SocketAddr {
 
 async fn serve(app: App, worker: bool, address: HttpAddress, open: bool, output: Output) -> Result<(), Failure> {
     Box::pin(until_stopped(app, ServeOptions { worker, http: true }, address, move |address| {
-        // Whoever started it sees the address whether a browser opens or not.
+        // Printed even if no browser opens.
         if let Err(failure) = show(Some(address), open, output) {
             output.hint(&failure.to_string());
         }
@@ -68,7 +67,6 @@ async fn serve(app: App, worker: bool, address: HttpAddress, open: bool, output:
     .await
 }
 
-/// Says where the page is and opens it.
 fn show(address: Option<SocketAddr>, open: bool, output: Output) -> Result<(), Failure> {
     let address = address.ok_or_else(|| Failure::failed("the running daemon's address cannot be read"))?;
     let url = format!("http://{}/", here(address));

@@ -1,4 +1,6 @@
-//! `webhooks`: what waits for the web servers that results are posted to, what was given up, and a try by hand.
+//! `webhooks`: shows waiting and dead webhook messages, and sends test messages.
+//!
+//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +19,6 @@ use crate::outbound::local::LocalDaemon;
 use crate::outbound::webhook::new_secret;
 use crate::store::{DeadWebhooks, Store};
 
-/// What lists the ids.
 const LIST: &str = "webhooks dead";
 const SENT: &str = "sent again";
 const DROPPED: &str = "dropped";
@@ -38,7 +39,7 @@ pub(super) async fn run(config: Arc<Config>, action: WebhooksAction, output: Out
     }
 }
 
-/// Posts a message of its own type, past the store, and says what came of it.
+/// Posts a test message without the store.
 async fn test(config: &Config, name: &str, output: Output) -> Result<(), Failure> {
     crate::app::try_webhook(config, name)
         .await?
@@ -49,7 +50,7 @@ async fn test(config: &Config, name: &str, output: Output) -> Result<(), Failure
     output.text(&format!("{} took a message of the type ping\n", plain(name)))
 }
 
-/// Ids are numbers; a text that is not is a mistake to be told of.
+/// Returns an error for an id that is no number.
 fn ids(which: &Which) -> Result<Vec<i64>, Failure> {
     let id = |id: &String| {
         id.parse().map_err(|_not_a_number| {

@@ -1,4 +1,6 @@
-//! `why`: the chain from judged passages to a claim's verdict, from what is stored.
+//! `why`: explains a claim's verdict from its stored passages.
+//!
+//! It judges nothing again.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -14,20 +16,18 @@ use crate::domain::result::ClaimResult;
 use crate::judging::plain::plain;
 use crate::store::StoredEvidence;
 
-/// What a claim's id begins with.
 const CLAIM: &str = "clm_";
 
-/// What is known of an id before the item is looked up.
 enum Meant {
-    /// An item's id, also one that looks like a claim's.
+    /// May look like a claim's id.
     Item,
-    /// A claim's, and the item that it is of.
+    /// With its item.
     ClaimOf(String),
-    /// It looks like a claim's, and a daemon that answers by item alone holds the data folder.
+    /// The daemon that holds the data folder only finds items.
     Unclear,
 }
 
-/// `id` is a claim's or an item's.
+/// Accepts a claim's or an item's id.
 pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
     let meant = meant(&config, id).await?;
     let item_id = if let Meant::ClaimOf(item_id) = &meant { item_id.as_str() } else { id };
@@ -55,7 +55,7 @@ pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result
     output.text(&claims.iter().map(|claim| chain(claim, &of(claim), output)).collect::<Vec<_>>().join("\n"))
 }
 
-/// Whose id it is. Upstream names its items as it likes, so what looks like a claim's id is an item's where no claim has it.
+/// Looks the id up. Upstream chooses item ids, so an id that looks like a claim's may be an item's.
 async fn meant(config: &Config, id: &str) -> Result<Meant, Failure> {
     if !id.starts_with(CLAIM) {
         return Ok(Meant::Item);
@@ -70,9 +70,8 @@ async fn meant(config: &Config, id: &str) -> Result<Meant, Failure> {
     }
 }
 
-/// One claim: what was decided, by which figures, and on which passages.
 fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> String {
-    let firm = if claim.decisive { "decisive" } else { "not decisive" };
+    let firm = if claim.decisive { "conclusive" } else { "not conclusive" };
     let mut text = format!(
         "{}  {}\n  verdict     {} ({firm}, confidence {:.2}), judged by {}\n",
         output.paint(&claim.claim_id, Colour::Dim),
@@ -81,7 +80,6 @@ fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> S
         claim.confidence,
         claim.judge,
     );
-    // Writing to a String cannot fail.
     if let Some(decision) = &claim.decision {
         let p = decision.posterior;
         let _infallible = writeln!(
@@ -134,7 +132,6 @@ fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> S
     text
 }
 
-/// The figures of one side, and what they are.
 fn strongest(figures: &[f64; 3]) -> String {
     let told: Vec<String> =
         figures.iter().filter(|figure| **figure > 0.0).map(|figure| format!("{figure:.2}")).collect();

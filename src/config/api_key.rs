@@ -1,36 +1,35 @@
-//! A key of a service, which may be changed while the program runs.
+//! A service key that can change at run time.
 //!
-//! Whoever holds one holds the same key: what [`ApiKey::replace`] puts in, every copy sends from then on. So a provider
-//! keeps its key as it keeps its address, and need not know that keys are ever changed.
+//! All clones share one key: after [`ApiKey::replace`] every clone returns the new one.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// A key and the one before it. `Debug` shows neither.
+/// `Debug` shows neither key.
 #[derive(Clone)]
 pub struct ApiKey(Arc<RwLock<Held>>);
 
 struct Held {
     current: SecretString,
-    /// A call that was under way when the key changed may still bring the old one back in an error's text.
+    /// Errors of running calls may still contain the old key.
     before: Option<SecretString>,
     version: u64,
 }
 
 impl ApiKey {
     fn read<T>(&self, look: impl FnOnce(&Held) -> T) -> T {
-        // Two texts and a number: a panic in between leaves nothing that is half done.
+        // A panic cannot leave a half-written value.
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The key to send, without the blanks that copying leaves around one.
+    /// Returns the key without surrounding blanks.
     pub fn current(&self) -> SecretString {
         self.read(|held| SecretString::from(held.current.expose_secret().trim()))
     }
 
-    /// What must not be seen in an error or an answer: the key, and the one before it.
+    /// Returns the key and its predecessor.
     pub fn to_hide(&self) -> Vec<String> {
         self.read(|held| {
             let both = [Some(&held.current), held.before.as_ref()].into_iter().flatten();
@@ -38,12 +37,12 @@ impl ApiKey {
         })
     }
 
-    /// Grows with every change; a look at it costs nothing that a call would notice.
+    /// Increases with every change.
     pub fn version(&self) -> u64 {
         self.read(|held| held.version)
     }
 
-    /// Takes over another key, for all who hold this one. False where it is the same.
+    /// Returns false if the key is the same.
     pub fn replace(&self, by: &Self) -> bool {
         let (new, current) = (by.current(), self.current());
         if new.expose_secret() == current.expose_secret() {

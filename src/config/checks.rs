@@ -1,4 +1,6 @@
-//! What holds between keys: contradictions stop the start, doubtful combinations are warned of.
+//! Checks between keys: contradictions stop the start, doubtful combinations give warnings.
+//!
+//! Add a rule to a function that returns contradictions, or to `warnings`.
 
 use std::net::IpAddr;
 
@@ -10,16 +12,15 @@ use super::names::by_path;
 use super::problem::Problem;
 use super::token;
 
-/// Queries of a claim in its own words, asked whatever further languages there are.
+/// Minimum number of queries in a claim's own language.
 pub const LEAST_OWN_QUERIES: usize = 2;
-/// The choice of a model that leaves it to the program.
 const AUTO: &str = "auto";
 
-/// Adds contradictions to what is gathered and returns the warnings.
+/// Records contradictions and returns warnings.
 pub(super) fn check(config: &Config, gathered: &mut Gathered) -> Vec<String> {
     let contradictions = contradictions(config, gathered);
     for contradiction in contradictions {
-        // Of a key with a problem of its own the lower layer's value was judged: what is said of it would mislead.
+        // A key with its own problem still has the value of a lower layer.
         if !contradiction.keys.iter().any(|key| gathered.bad.contains(key)) {
             gathered.problems.push(contradiction.problem(gathered));
         }
@@ -27,7 +28,7 @@ pub(super) fn check(config: &Config, gathered: &mut Gathered) -> Vec<String> {
     warnings(config, gathered)
 }
 
-/// Two or more settings that cannot hold at the same time. The first key is the one to name.
+/// Messages name the first key.
 struct Contradiction {
     keys: Vec<&'static str>,
     value: Option<String>,
@@ -46,7 +47,7 @@ impl Contradiction {
     }
 }
 
-/// A key as the user wrote it: the file's path where a file set it, else the variable.
+/// Returns the path in a file, else the variable.
 fn written_as(path: &str, gathered: &Gathered) -> String {
     match gathered.sources.get(path) {
         Some(Source::File(file)) => format!("{}: {path}", file.display()),
@@ -119,7 +120,7 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
     found
 }
 
-/// Languages that are none, and rules that never do anything.
+/// Finds unknown languages, and rules without effect.
 fn language_contradictions(config: &Config) -> Vec<Contradiction> {
     let (always, rules) = (&config.enrichment.query_languages, &config.enrichment.language_rules);
     let is_odd = |code: &&String| code.len() != 2 || !code.chars().all(|letter| letter.is_ascii_lowercase());
@@ -154,7 +155,7 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
     found
 }
 
-/// Shares of nothing, more than there is to share, and channels of nobody or of two.
+/// Finds empty shares, shares above 1, and channels that belong to no tenant or two.
 fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
     let shares = &config.tenants.shares;
     let wrong = |value: String, what: &str, mend: &str| Contradiction {
@@ -165,7 +166,6 @@ fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
     };
     let mut found = Vec::new();
     let sum: f64 = shares.iter().map(|tenant| tenant.share).sum();
-    // Ten tenths are a little more than one.
     if sum > 1.0 + 1e-9 {
         found.push(wrong(
             format!("{sum:.2}"),
@@ -177,19 +177,27 @@ fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
     for (position, tenant) in shares.iter().enumerate() {
         let channels = plain(&tenant.channels);
         if channels.is_empty() {
-            found.push(wrong(tenant.name.clone(), "has every channel", "write how its channels begin"));
+            found.push(wrong(
+                tenant.name.clone(),
+                "has an empty `channels` prefix, which matches every channel",
+                "write how its channels begin",
+            ));
         } else if shares.iter().take(position).any(|other| plain(&other.channels) == channels) {
             found.push(wrong(tenant.name.clone(), "has the channels of another tenant", "write how its own begin"));
         }
     }
     if !shares.is_empty() && config.enrichment.monthly_cap_usd <= 0.0 {
         let mend = "set ENRICHMENT_MONTHLY_CAP_USD, or take the shares out";
-        found.push(wrong(config.enrichment.monthly_cap_usd.to_string(), "shares out a cap of nothing", mend));
+        found.push(wrong(
+            config.enrichment.monthly_cap_usd.to_string(),
+            "needs a cap, but ENRICHMENT_MONTHLY_CAP_USD is 0",
+            mend,
+        ));
     }
     found
 }
 
-/// A server named for a task that something else is chosen for: one of the two was forgotten.
+/// Finds model servers for a task whose setting names a local model.
 fn model_contradictions(config: &Config) -> Vec<Contradiction> {
     let inference = &config.inference;
     let tasks = [
@@ -209,7 +217,7 @@ fn model_contradictions(config: &Config) -> Vec<Contradiction> {
         .collect()
 }
 
-/// A domain that the user put on both lists. One that only the built-in allow list has is simply denied.
+/// Finds domains that the user put on both lists. A denied domain of the built-in allow list is no contradiction.
 fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradiction> {
     let keys = ["enrichment.denylist_domains", "enrichment.allowlist_domains"];
     if !keys.iter().all(|key| gathered.sources.contains_key(key)) {
@@ -226,7 +234,7 @@ fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradict
     })
 }
 
-/// Queues that share a name would swallow each other's messages, and exchanges of one name each other's bindings.
+/// Queues with one name would receive each other's messages; exchanges would share bindings.
 fn name_contradictions(config: &Config) -> Vec<Contradiction> {
     let amqp = &config.amqp;
     let queues = vec![
@@ -276,7 +284,7 @@ fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
     found
 }
 
-/// Where evidence comes from besides the search providers, as things are configured.
+/// Returns the sources other than search providers.
 fn other_sources(config: &Config) -> Vec<&'static str> {
     let providers = &config.providers;
     let google = config.fact_check.google_enabled && providers.google.api_key.is_some();
@@ -293,7 +301,7 @@ fn other_sources(config: &Config) -> Vec<&'static str> {
     .collect()
 }
 
-/// What stands in the way of, or open to, those who reach the daemon over the network.
+/// Warns about a missing token on a network address.
 fn open_door(config: &Config) -> Option<String> {
     let http = &config.http;
     if http.bind.ip().is_loopback() {
@@ -306,7 +314,6 @@ fn open_door(config: &Config) -> Option<String> {
     Some(format!("HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: {closed} is closed", http.bind))
 }
 
-/// The server's own tokens that can be guessed: key, and why.
 fn guessable_tokens(config: &Config) -> impl Iterator<Item = (&'static str, &'static str)> {
     let http = &config.http;
     let tokens = [("http.admin_token", &http.admin_token), ("http.read_token", &http.read_token)];
@@ -391,7 +398,7 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
     found
 }
 
-/// Languages somebody asked for that no claim is ever put into.
+/// Finds configured languages that no query uses.
 fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
     let enrichment = &config.enrichment;
     let has_translator = config.translate.base_url.is_some() || config.llm.translates();
@@ -421,7 +428,6 @@ fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
     set.filter_map(doubt).collect()
 }
 
-/// A key or server somebody configured for a provider that is not in use.
 fn unused_backends(config: &Config, gathered: &Gathered) -> Vec<String> {
     let enrichment = &config.enrichment;
     let opensearch = |backend| {
@@ -446,7 +452,7 @@ fn unused_backends(config: &Config, gathered: &Gathered) -> Vec<String> {
         .collect()
 }
 
-/// Keys that would travel readable for everyone on the way.
+/// Keys that would be sent unencrypted.
 fn plain_text_keys(config: &Config) -> Vec<String> {
     let mut servers: Vec<(&str, Option<&url::Url>, bool)> = config
         .providers
@@ -465,7 +471,7 @@ fn plain_text_keys(config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// Loopback, private networks and names without a dot (containers) are taken as the operator's own.
+/// Returns true for loopback, private networks and names without a dot (containers).
 fn is_near(url: &url::Url) -> bool {
     match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback() || address.is_private(),

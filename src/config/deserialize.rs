@@ -1,4 +1,4 @@
-//! How values of the tree are deserialised that serde does not know by itself.
+//! Deserializers for secrets, keys and lists of durations.
 
 use std::time::Duration;
 
@@ -7,17 +7,15 @@ use serde::{Deserialize as _, Deserializer};
 
 use super::api_key::ApiKey;
 
-/// A text that no `Debug` shows; `None` where it is unset.
 pub(super) fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(SecretString::from))
 }
 
-/// A key of a service; `None` where it is unset.
 pub(super) fn api_key<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApiKey>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(ApiKey::from))
 }
 
-/// Durations as people write them: `["5s", "30s"]`.
+/// Durations such as `["5s", "30s"]`.
 pub(super) fn durations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Duration>, D::Error> {
     let spans = Vec::<humantime_serde::Serde<Duration>>::deserialize(deserializer)?;
     Ok(spans.into_iter().map(humantime_serde::Serde::into_inner).collect())

@@ -1,4 +1,6 @@
-//! The environment layer: known names, the `_FILE` twins of secrets, and names that look like ours and are not.
+//! The environment layer: known variables, the `_FILE` variables of secrets, and unknown names.
+//!
+//! An unknown name that looks like a setting is a problem. No message contains the value of a secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,38 +14,38 @@ use super::problem::{Problem, nearest_env, sounds_secret};
 use super::tables;
 use super::value::scalar_text;
 
-/// Beginnings that are ours alone: an unknown name with one of them stops the start.
+/// An unknown name with one of these prefixes stops the start.
 const OUR_PREFIXES: [&str; 8] =
     ["CORROBORATE_", "FACTCHECK_", "ENRICHMENT_", "FETCH_", "LLM_", "TRANSLATE_", "INFERENCE_", "WORKER_"];
 
-/// Beginnings that other programs use too (`HTTP_PROXY`, `DATABASE_HOST`, `LOG_LEVEL`): an unknown name with one of them
-/// is only ours when it is within two letters of a name of ours.
+/// Prefixes that other programs use too (`HTTP_PROXY`, `DATABASE_HOST`, `LOG_LEVEL`). An unknown name is a problem only
+/// within two letters of a known one.
 const SHARED_PREFIXES: [&str; 7] = ["HTTP_", "DATABASE_", "AMQP_", "ADMIN_", "LOG_", "MODELS_", "OTEL_"];
 
-/// Names for tests and measurements; the daemon does not read them.
+/// For tests and measurements; the daemon does not read them.
 const RESERVED_PREFIXES: [&str; 5] = [
     "CORROBORATE_TEST_",
     "CORROBORATE_BENCH_",
     "CORROBORATE_SHARED_DATA",
-    // What clients of ours read, in the shell of somebody who also types our commands.
+    // Variables of API clients.
     "CORROBORATE_TOKEN",
     "CORROBORATE_URL",
 ];
 
-/// Value that empties a list or unsets a key without default.
+/// Value that empties a list or unsets a key without a default.
 const NONE: &str = "none";
 
-/// Largest file a `_FILE` name may point to, bytes: a secret is a line.
+/// Largest secret file, in bytes.
 const MAX_SECRET_FILE: u64 = 64 * 1024;
 
-/// The environment, reduced to what may be meant for us. Deliberately without `Debug`: it holds secrets.
+/// The environment. No `Debug`, because it contains secrets.
 pub(super) struct Environment {
     values: BTreeMap<String, String>,
 }
 
 impl Environment {
     pub(super) fn new(env: impl IntoIterator<Item = (String, String)>) -> Self {
-        // An empty value is what a container file passes on for a variable that is not set.
+        // Container files pass an empty value for an unset variable.
         Self { values: env.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect() }
     }
 
@@ -51,8 +53,7 @@ impl Environment {
         self.values.get(name).map(String::as_str)
     }
 
-    /// Reads every known name into a layer, and notes unknown ones. The file's layer is looked at for the tables whose
-    /// secrets the environment holds.
+    /// Reads known variables and records unknown ones. The file layer gives the names of tables with secrets.
     pub(super) fn read(&self, defaults: &Dict, file: &Dict, gathered: &mut Gathered) -> Dict {
         let mut layer = Dict::new();
         for key in KEYS.iter() {
@@ -92,7 +93,7 @@ impl Environment {
         });
     }
 
-    /// Puts the secrets of tables into them, and gives the names that may hold one: a table's name is part of its variable.
+    /// Adds the secrets of tables. Returns the possible variable names, which contain the table's name.
     fn read_table_secrets(&self, file: &Dict, layer: &mut Dict, gathered: &mut Gathered) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for key in KEYS.iter() {
@@ -130,7 +131,7 @@ impl Environment {
         let Some((text, source)) = self.secret_text(&name, &[key.path], gathered) else { return };
         let twin = format!("{name}{FILE_TWIN}");
         let written = if matches!(source, Source::SecretFile(_)) { twin } else { name };
-        // The value stays out of the message, also a wrong one.
+        // The message never contains the value.
         gathered.take(key, key.kind.read_text(&text), layer, source, |fault| {
             Problem::new(written, fault.what.clone(), fault.mend.clone())
         });
@@ -138,7 +139,7 @@ impl Environment {
 }
 
 impl Environment {
-    /// A secret by its variable, or from the file its twin names. What is wrong with it makes these keys bad ones.
+    /// Reads a secret. An error marks the keys `of` as bad.
     fn secret_text(&self, name: &str, of: &[&'static str], gathered: &mut Gathered) -> Option<(String, Source)> {
         let twin = format!("{name}{FILE_TWIN}");
         match (self.text(name), self.text(&twin)) {
@@ -173,7 +174,6 @@ fn read_secret_file(path: &str) -> Result<String, String> {
     if text.is_empty() { Err("names an empty file".to_owned()) } else { Ok(text.to_owned()) }
 }
 
-/// The problem with a name that looks like ours and is not known.
 fn unknown_name(name: &str, value: &str) -> Option<Problem> {
     let is_known = name == CONFIG_FILE_ENV
         || KEYS.iter().any(|key| {
@@ -200,8 +200,8 @@ fn unknown_name(name: &str, value: &str) -> Option<Problem> {
     Some(if hidden { problem } else { problem.with_value(value) })
 }
 
-/// Kubernetes puts `<SERVICE>_SERVICE_HOST`, `<SERVICE>_PORT=tcp://…` and `<SERVICE>_PORT_80_TCP_ADDR` into every
-/// container, for a service called `corroborate`, `llm` or `worker` too. They are nobody's mistake.
+/// Kubernetes adds `<SERVICE>_SERVICE_HOST`, `<SERVICE>_PORT=tcp://…` and `<SERVICE>_PORT_80_TCP_ADDR` to every
+/// container, also for a service called `corroborate`, `llm` or `worker`.
 fn is_service_link(name: &str, value: &str) -> bool {
     let words: Vec<&str> = name.split('_').collect();
     let after =

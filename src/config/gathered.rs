@@ -1,4 +1,6 @@
-//! What the layers bring together: values, where each came from, and every problem.
+//! The state of loading: values, their sources and all problems.
+//!
+//! Each layer adds to it; the checks skip keys with a problem.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,14 +12,11 @@ use super::kind::{Fault, Kind, Shape};
 use super::problem::Problem;
 use super::tables;
 
-/// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     Default,
     File(PathBuf),
-    /// The variable's name.
     Environment(String),
-    /// The `_FILE` variable's name.
     SecretFile(String),
 }
 
@@ -32,18 +31,16 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// What is being gathered.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     pub(super) problems: Vec<Problem>,
-    /// The source of each key that a layer above the built-in one sets.
+    /// The source of each key that is set above the built-in layer.
     pub(super) sources: BTreeMap<&'static str, Source>,
-    /// Keys with a problem of their own: nothing further is said of them.
+    /// Keys with a problem, which other checks skip.
     pub(super) bad: Vec<&'static str>,
 }
 
 impl Gathered {
-    /// Takes over a value that was read, or notes why it cannot be taken.
     pub(super) fn take(
         &mut self,
         key: &'static Key,
@@ -66,7 +63,7 @@ impl Gathered {
 }
 
 impl Gathered {
-    /// As [`Gathered::take`], with every problem of every table.
+    /// Works like [`Gathered::take`], with every problem of every table.
     pub(super) fn take_tables(
         &mut self,
         key: &'static Key,
@@ -89,7 +86,6 @@ impl Gathered {
     }
 }
 
-/// The value at a path.
 pub(super) fn find<'a>(table: &'a Dict, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         None => table.get(path),
@@ -97,7 +93,7 @@ pub(super) fn find<'a>(table: &'a Dict, path: &str) -> Option<&'a Value> {
     }
 }
 
-/// Puts a value at a path, with the tables that are missing.
+/// Creates missing tables.
 pub(super) fn put(table: &mut Dict, path: &str, value: Value) {
     match path.split_once('.') {
         None => {
@@ -112,7 +108,6 @@ pub(super) fn put(table: &mut Dict, path: &str, value: Value) {
     }
 }
 
-/// Whether a key can be unset: it has no default.
 pub(super) fn is_optional(key: &Key, defaults: &Dict) -> bool {
     find(defaults, key.path).is_none() && !matches!(key.kind, Kind::Secret(_))
 }

@@ -1,19 +1,18 @@
-//! One setting, and the ranges that several settings share.
+//! A setting, and the value ranges that settings share.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use super::kind::Kind;
 
-/// One setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Key {
-    /// Path in a configuration file, e.g. `fact_check.max_results`.
+    /// Such as `fact_check.max_results`.
     pub path: &'static str,
-    /// The name users rely on; `None` where the name is made from the path.
+    /// `None`: the name is built from the path.
     contract_env: Option<&'static str>,
     pub kind: Kind,
-    /// What it is, in a line. `config/default.toml` gives the reason and the unit.
+    /// `config/default.toml` gives the reason and the unit.
     pub help: &'static str,
 }
 
@@ -26,7 +25,6 @@ impl Key {
         Self { path, contract_env: None, kind, help }
     }
 
-    /// The environment variable that sets this key.
     pub fn env(&self) -> Cow<'static, str> {
         self.contract_env.map_or_else(
             || Cow::Owned(format!("CORROBORATE_{}", self.path.replace('.', "_").to_uppercase())),
@@ -34,7 +32,7 @@ impl Key {
         )
     }
 
-    /// Secrets come from the environment or a file it names, and are never shown.
+    /// Secrets come from a variable or its `_FILE` file and are never shown.
     pub const fn is_secret(&self) -> bool {
         matches!(self.kind, Kind::Secret(_))
     }
@@ -48,17 +46,13 @@ pub(super) const MIB: u64 = 1024 * KIB;
 pub(super) const UNIT: Kind = Kind::Number { min: 0.0, max: 1.0 };
 /// US dollars.
 pub(super) const MONEY: Kind = Kind::Number { min: 0.0, max: 1e9 };
-/// A time limit of one call.
 pub(super) const CALL: Kind =
     Kind::Duration { min: Duration::from_millis(10), max: Duration::from_mins(10), bare: None };
-/// How long something is kept or counts.
 pub(super) const SPAN: Kind = Kind::Duration { min: SECOND, max: Duration::from_hours(100 * 365 * 24), bare: None };
-/// Pauses of background work.
 pub(super) const PAUSE: Kind =
     Kind::Duration { min: Duration::from_millis(10), max: Duration::from_hours(31 * 24), bare: None };
-/// Requests a minute; 0 would stop a provider without saying so.
+/// Requests per minute. 0 would stop a provider silently.
 pub(super) const RPM: Kind = Kind::Integer { min: 1, max: 1_000_000 };
-/// Size of one answer or page.
 pub(super) const ANSWER: Kind = Kind::Bytes { min: KIB, max: 256 * MIB };
 
 pub(super) const fn count(min: i64, max: i64) -> Kind {

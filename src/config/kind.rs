@@ -1,8 +1,10 @@
-//! What a key may hold: the kinds of values, and the tables of a list. `value` and `tables` read them.
+//! The kinds of values and the shapes of tables.
+//!
+//! `value` and `tables` read them. A new kind needs a variant of [`Kind`] here and a reader there.
 
 use std::time::Duration;
 
-/// The unit of a duration written as a bare number, where the name of the variable gives one.
+/// The unit of a duration that is written without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bare {
     Seconds,
@@ -20,21 +22,19 @@ impl Bare {
     }
 }
 
-/// What a secret has to look like. The value itself is never part of a message.
+/// Messages never contain the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretKind {
     /// `postgres://…`
     Postgres,
     /// `amqp://…` or `amqps://…`
     Amqp,
-    /// A key or token that travels in a header: visible ASCII.
+    /// Visible ASCII.
     Header,
 }
 
-/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// `true` or `false`.
     Flag,
     Integer {
         min: i64,
@@ -44,58 +44,50 @@ pub enum Kind {
         min: f64,
         max: f64,
     },
-    /// `30s`, `10m`, `48h`; kept as a humantime string.
+    /// `30s`, `10m`, `48h`; stored as a humantime string.
     Duration {
         min: Duration,
         max: Duration,
         bare: Option<Bare>,
     },
-    /// A list of growing durations.
+    /// Increasing durations.
     Durations {
         max: Duration,
     },
-    /// `65536`, `512KiB`, `3MiB`; kept as an integer.
+    /// `65536`, `512KiB`, `3MiB`; stored as an integer.
     Bytes {
         min: u64,
         max: u64,
     },
-    /// One of a closed set.
     Word(&'static [&'static str]),
-    /// Several of a closed set, each once; the order counts.
+    /// Without repetition; the order matters.
     Words(&'static [&'static str]),
-    /// A list of free texts.
     Texts,
-    /// A list of domains, each a name or a table; kept as tables.
+    /// Domains as names or tables; stored as tables.
     Domains,
-    /// One line of free text.
     Text,
     /// One line of printable ASCII.
     Header,
-    /// A name of a queue, exchange or binding.
+    /// Of a queue, exchange or binding.
     Name,
     /// An http or https origin with an optional prefix.
     Url,
-    /// A list of origins: of web pages, and of browser extensions.
+    /// Origins of web pages and browser extensions.
     Origins,
-    /// A list of http or https addresses of pages, queries included.
+    /// http or https addresses with queries.
     PageUrls,
-    /// A list of port numbers.
     Ports,
-    /// A short name that goes into addresses and variables: letters, digits, `-` and `_`.
+    /// Letters, digits, `-` and `_`.
     Slug,
-    /// Text of several lines.
     Lines,
-    /// A list of tables, each with these fields.
     Tables(&'static Shape),
     /// `127.0.0.1:8080`
     Address,
     Path,
-    /// Directives of `RUST_LOG`.
     LogFilter,
     Secret(SecretKind),
 }
 
-/// Why a value cannot be taken, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub what: String,
@@ -107,7 +99,6 @@ pub(super) fn fault<T>(what: impl Into<String>, mend: impl Into<String>) -> Resu
 }
 
 impl Kind {
-    /// Whether the value is a list.
     pub const fn is_list(self) -> bool {
         matches!(
             self,
@@ -123,24 +114,22 @@ impl Kind {
     }
 }
 
-/// What every table of a list may hold. One field is called `name`, is required and is in no two tables.
+/// A field `name` is required and unique.
 #[derive(Debug, PartialEq)]
 pub struct Shape {
-    /// What one table is, for messages: `endpoint`.
+    /// The noun for messages, such as `endpoint`.
     pub what: &'static str,
-    /// Beginning of the variables that hold its secrets: `<PREFIX>_<NAME>_<FIELD>`.
+    /// Prefix of the secret variables: `<PREFIX>_<NAME>_<FIELD>`.
     pub secret_prefix: &'static str,
     pub fields: &'static [Field],
 }
 
-/// One field of a table.
 #[derive(Debug, PartialEq)]
 pub struct Field {
     pub name: &'static str,
-    /// Never a list of tables itself.
+    /// Never a list of tables.
     pub kind: Kind,
     pub required: bool,
-    /// What it is, in a line.
     pub help: &'static str,
 }
 
@@ -153,14 +142,13 @@ impl Field {
         Self { name, kind, required: false, help }
     }
 
-    /// Secrets come from the environment or a file it names, and are never shown.
+    /// Secrets come from a variable or its `_FILE` file and are never shown.
     pub const fn is_secret(&self) -> bool {
         matches!(self.kind, Kind::Secret(_))
     }
 }
 
 impl Shape {
-    /// The variable of a table's secret.
     pub fn secret_env(&self, table: &str, field: &Field) -> String {
         let letter = |c: char| if c == '-' { '_' } else { c.to_ascii_uppercase() };
         let name: String = table.chars().map(letter).collect();

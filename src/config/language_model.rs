@@ -8,7 +8,6 @@ use url::Url;
 
 use super::api_key::ApiKey;
 
-/// An OpenAI-compatible server, what it is asked for, and what that may cost.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(
@@ -16,12 +15,12 @@ use super::api_key::ApiKey;
     reason = "each use is a switch of its own, as the file and the environment have it"
 )]
 pub struct LlmConfig {
-    /// `/v1` included. Unset: no language model.
+    /// With `/v1`. Unset: no language model.
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "super::deserialize::api_key")]
     pub api_key: Option<ApiKey>,
     pub model: Option<String>,
-    /// Each use is switched on by itself.
+    /// Each use has its own switch.
     pub claims_enabled: bool,
     pub sufficiency_enabled: bool,
     pub adjudicate_enabled: bool,
@@ -30,36 +29,35 @@ pub struct LlmConfig {
     pub summary_enabled: bool,
     pub correct_enabled: bool,
     pub translate_enabled: bool,
-    /// Share of stances in which it is taken to be right; 1/3 is chance.
+    /// Expected share of correct stances; 1/3 is chance.
     pub reliability: f64,
-    /// What one call costs beside its tokens, US dollars; it counts towards the month's cap.
+    /// US dollars in addition to tokens. Counts towards the monthly cap.
     #[serde(default)]
     pub cost_usd: f64,
-    /// US dollars for a million tokens read, and for a million written.
+    /// US dollars per million tokens.
     pub input_usd_per_million: f64,
     pub output_usd_per_million: f64,
-    /// US dollars of one web search, beside its tokens.
+    /// US dollars in addition to tokens.
     pub search_cost_usd: f64,
-    /// What an item may spend.
+    /// Limits per item.
     pub calls_per_item: u32,
     pub usd_per_item: f64,
-    /// Calls a minute of the whole fleet, and at the same time of this process.
+    /// Calls per minute of all processes; concurrent calls of this process.
     pub rpm: NonZeroU32,
     pub concurrency: usize,
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
-    /// Of an answer.
+    /// Per answer.
     pub max_tokens: u32,
-    /// How long after the search began the model's own is started.
+    /// Delay from the start of a search to the model's own search.
     #[serde(with = "humantime_serde")]
     pub search_after: Duration,
-    /// How long an answer is kept.
     #[serde(with = "humantime_serde")]
     pub answer_ttl: Duration,
 }
 
 impl LlmConfig {
-    /// The uses beside translation, each with its key.
+    /// Returns the uses except translation, with their keys.
     pub fn switches(&self) -> [(&'static str, bool); 7] {
         [
             ("llm.claims_enabled", self.claims_enabled),
@@ -72,7 +70,7 @@ impl LlmConfig {
         ]
     }
 
-    /// Whether it translates where no translation server is set.
+    /// Returns true if the model translates when no translation server is set.
     pub fn translates(&self) -> bool {
         self.translate_enabled && self.base_url.is_some() && self.model.is_some()
     }

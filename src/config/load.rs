@@ -1,4 +1,6 @@
-//! The layers: built-in file, the user's file, the environment. Every problem of every layer is gathered before giving up.
+//! Loads the layers: built-in file, user file, environment.
+//!
+//! Problems of all layers are collected; loading fails only at the end.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -19,36 +21,33 @@ use super::problem::{ConfigError, Problem, nearest_path, nearest_table, sounds_s
 use super::show::{ShownKey, shown_value};
 use super::value::scalar_text;
 
-/// The reference manual, and the lowest layer.
+/// The reference manual and the lowest layer.
 pub const DEFAULT_TOML: &str = include_str!("../../config/default.toml");
 
-/// What a configuration is read from.
 #[derive(Debug)]
 pub struct LoadOptions<E> {
-    /// The file of `--config`; it wins over `CORROBORATE_CONFIG`.
+    /// The file of `--config`; overrides `CORROBORATE_CONFIG`.
     pub file: Option<PathBuf>,
-    /// The environment; [`super::process_env`] gives the real one.
+    /// See [`super::process_env`].
     pub env: E,
 }
 
-/// A configuration that may be used.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub config: Config,
-    /// What is allowed and may still not be meant, a line each.
+    /// One line per doubtful setting.
     pub warnings: Vec<String>,
-    /// Every key with the layer that set it.
     pub(super) shown: Vec<ShownKey>,
-    /// Every key with a fingerprint of its value, by which a change is noticed.
+    /// Fingerprints of all values, to detect changes.
     pub(super) marks: Vec<(&'static str, Mark)>,
 }
 
-/// Every key, in the order of the reference file.
+/// Returns every key in the order of the reference file.
 pub fn show(loaded: &Loaded) -> Vec<ShownKey> {
     loaded.shown.clone()
 }
 
-/// Reads, checks and merges all layers. The error names everything that is wrong, not only the first thing.
+/// Reads, checks and merges all layers. The error contains all problems.
 pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -> Result<Loaded, ConfigError> {
     let mut gathered = Gathered::default();
     let environment = Environment::new(options.env);
@@ -83,15 +82,14 @@ pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -
     Ok(Loaded { config, warnings, shown, marks })
 }
 
-/// Every value was read by its kind; what can still fail is a gap between the table of keys and the types.
+/// Fails only if the table of keys and the types differ.
 fn extract(figment: &Figment) -> Result<Config, Problem> {
     figment.extract().map_err(|error| {
         Problem::new("configuration", error.kind.to_string(), "report this as a defect of the program")
     })
 }
 
-/// Defaults that follow another key: who raises `ENRICHMENT_MAX_SECONDS` should not have to know of the request's timeout. A value
-/// that was set is left as it is, and judged by the checks.
+/// Returns defaults that depend on other keys. Explicit values are not changed.
 fn followed(config: &Config, gathered: &Gathered) -> Dict {
     let mut layer = Dict::new();
     let mut raise = |path: &'static str, present: u64, least: u64, written: Value| {
@@ -104,7 +102,7 @@ fn followed(config: &Config, gathered: &Gathered) -> Dict {
     raise("http.request_timeout", config.http.request_timeout.as_secs(), request, written);
     let pages = config.enrichment.max_sources as u64;
     raise("enrichment.candidate_pages", config.enrichment.candidate_pages as u64, pages, Value::from(pages));
-    // A page more is four passages more: otherwise more pages would each be looked at less closely.
+    // With fewer than four passages per page, more pages would mean fewer passages of each.
     let passages = pages * 4;
     raise(
         "enrichment.passages_per_claim",
@@ -125,7 +123,6 @@ fn shown_key(key: &'static Key, figment: &Figment, gathered: &Gathered) -> Shown
     }
 }
 
-/// The built-in layer, read once.
 pub(super) static BUILT_IN: LazyLock<Dict> = LazyLock::new(|| {
     let raw = <Toml as Format>::from_str::<Dict>(DEFAULT_TOML).expect("config/default.toml is TOML");
     let mut read = Dict::new();
@@ -137,7 +134,6 @@ pub(super) static BUILT_IN: LazyLock<Dict> = LazyLock::new(|| {
     read
 });
 
-/// A layer of the merge. Holds no more than what was read and checked.
 struct Layer {
     name: &'static str,
     values: Dict,
@@ -159,7 +155,7 @@ impl Provider for Layer {
     }
 }
 
-/// Reads the user's file. What cannot be read is left out and noted.
+/// Records unreadable values and leaves them out.
 fn read_file(path: &Path, gathered: &mut Gathered) -> Dict {
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
@@ -177,7 +173,7 @@ fn read_file(path: &Path, gathered: &mut Gathered) -> Dict {
             layer
         }
         Err(error) => {
-            // The parser's own text repeats the line, and the line may hold a secret: only its place is told.
+            // The parser's full text quotes the line, which may contain a secret.
             let place = error.span().map(|span| place(&text, span.start)).unwrap_or_default();
             let what = format!("is not TOML: {}{place}", error.message());
             gathered.problems.push(Problem::new(name, what, "mend the line; texts need quotes"));
@@ -186,7 +182,7 @@ fn read_file(path: &Path, gathered: &mut Gathered) -> Dict {
     }
 }
 
-/// ` (line 3, column 7)`
+/// Returns ` (line 3, column 7)`.
 fn place(text: &str, offset: usize) -> String {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -206,7 +202,7 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
                 gathered.problems.push(Problem::new(written, "is a secret, and secrets stay out of this file", mend));
                 gathered.bad.push(key.path);
             }
-            // An empty text leaves a key unset, so that templates can be filled in by halves.
+            // Allows partly filled templates.
             (Some(_), Value::String(_, text)) if text.trim().is_empty() => {}
             (Some(key), value) => {
                 let source = Source::File(file.to_path_buf());
@@ -250,7 +246,7 @@ fn unknown_in_file(written: String, path: &str, value: &Value) -> Problem {
     }
 }
 
-/// Entries that name a domain of the built-in list without saying what it is are what the built-in list says.
+/// Gives entries the source type of the built-in list.
 fn known_source_types(entries: &mut [DomainEntry], defaults: &Dict) {
     let known: Vec<DomainEntry> =
         find(defaults, "enrichment.allowlist_domains").and_then(|value| value.deserialize().ok()).unwrap_or_default();

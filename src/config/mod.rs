@@ -1,12 +1,15 @@
-//! Configuration: three layers in, one typed tree out, or a list of everything that is wrong.
+//! The configuration: three layers become one typed tree, or a list of all problems.
 //!
-//! The layers are `config/default.toml` (built in; every key with its reason and unit: it is the reference manual), the
-//! file of `--config` or `CORROBORATE_CONFIG`, and the environment. The only room that reads the environment. It never
-//! talks to a network, never prints, and never lets a secret into a message, a `Debug` or a list.
+//! 1. `config/default.toml` is built in. It has every key with reason and unit, and is the reference manual.
+//! 2. The file of `--config` or `CORROBORATE_CONFIG`.
+//! 3. The environment. Only this module reads it.
 //!
-//! To add a key: a commented line in `config/default.toml`, a row in `names.rs`, a field in `model.rs` (or `scoring.rs`).
-//! The tests name what is missing. A rule between keys goes into `checks.rs`, a new kind of value into `kind.rs` (what it
-//! is) and `value.rs` (how it is read), a list of tables (`[[providers.api.endpoints]]`) gets a [`Shape`] as in `own.rs`.
+//! This module uses no network and never prints. No message, `Debug` output or list contains a secret.
+//!
+//! To add a key, add a commented line to `config/default.toml`, a row to `names.rs` and a field to `model.rs` (or
+//! `scoring.rs`). The tests name missing parts. A rule between keys goes into `checks.rs`. A new kind of value goes
+//! into `kind.rs` (definition) and `value.rs` (reading). A list of tables (`[[providers.api.endpoints]]`) needs a
+//! [`Shape`] as in `own.rs`.
 
 mod api_key;
 mod checks;
@@ -67,33 +70,33 @@ pub use tenants::{TenantShare, TenantsConfig};
 pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 
-/// The exit code for configuration errors: `EX_CONFIG` of `sysexits.h`.
+/// The exit code of configuration errors: `EX_CONFIG` of `sysexits.h`.
 pub const EXIT_CODE: u8 = 78;
 
 impl Config {
-    /// The built-in defaults alone: no file, no environment. For the demo and for tests.
+    /// Returns the built-in defaults, for the demo and tests.
     ///
     /// # Panics
-    /// Never in a program that passed its tests: the defaults are part of it.
+    /// If the built-in defaults are invalid. Tests prevent this.
     pub fn built_in() -> Self {
         load(LoadOptions { file: None, env: [] }).expect("the built-in configuration is valid").config
     }
 }
 
-/// The environment of this process. Text that is not UTF-8 is passed on with replacement characters, which every kind
-/// of value refuses. The one place that reads the environment.
+/// Returns the environment of this process. Text that is not UTF-8 gets replacement characters, which every kind of
+/// value refuses.
 pub fn process_env() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
 }
 
-/// The log's format as far as the environment says it; for errors that come before the whole configuration is read.
+/// Returns the log format for errors before the configuration is read.
 pub fn log_format_of(env: impl Iterator<Item = (String, String)>) -> LogFormat {
     let is_json = |(name, value): (String, String)| name == "LOG_FORMAT" && value.trim().eq_ignore_ascii_case("json");
     if env.into_iter().any(is_json) { LogFormat::Json } else { LogFormat::Text }
 }
 
-/// The folder of the embedded database: the configured one, else the platform's data folder, else `.corroborate` in the
-/// current folder where the user has no home (some containers).
+/// Returns the configured folder, else the platform's data folder, else `.corroborate` for users without a home folder
+/// (some containers).
 pub fn data_dir(config: &Config) -> PathBuf {
     config.data_dir.clone().unwrap_or_else(|| {
         directories::ProjectDirs::from("", "", "corroborate")

@@ -1,4 +1,6 @@
-//! The typed tree: what the rest of the house reads. Durations are durations, secrets never print.
+//! The typed configuration tree that other modules read.
+//!
+//! `Debug` redacts secrets, and no type is serialisable. A new field needs a row in `names.rs`.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -22,13 +24,12 @@ use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, words};
 
-/// All settings. `Debug` shows secrets as redacted; nothing here can be serialised.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// See [`super::data_dir`] for the folder that is meant when this is unset.
+    /// Unset: see [`super::data_dir`].
     pub data_dir: Option<PathBuf>,
-    /// Each folder in it with a `model.toml` is a model. Unset: the models that ship with the program alone.
+    /// Each folder in it with a `model.toml` is a model. Unset: bundled models only.
     pub models_dir: Option<PathBuf>,
     pub database: DatabaseConfig,
     pub amqp: AmqpConfig,
@@ -54,22 +55,21 @@ pub struct Config {
     pub inference: InferenceConfig,
 }
 
-/// Where the store is.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseConfig {
     /// Unset: the embedded database.
     #[serde(default, deserialize_with = "secret")]
     pub url: Option<SecretString>,
-    /// A copy that pages and lists are read from. Unset: none.
+    /// A read replica for pages and lists.
     #[serde(default, deserialize_with = "secret")]
     pub read_url: Option<SecretString>,
-    /// The same database past a pooler in transaction mode, which `url` names then. Unset: `url` names the server itself.
+    /// The server, if `url` names a pooler in transaction mode. Unset: `url` names the server.
     #[serde(default, deserialize_with = "secret")]
     pub direct_url: Option<SecretString>,
-    /// Connections at most for the work; the embedded database has one, whatever this says.
+    /// The embedded database always has one.
     pub pool_size: u32,
-    /// Connections at most for pages and lists, beside those.
+    /// For pages and lists.
     pub read_pool_size: u32,
     #[serde(with = "humantime_serde")]
     pub acquire_timeout: Duration,
@@ -80,7 +80,6 @@ pub struct DatabaseConfig {
     pub migrate: Option<bool>,
 }
 
-/// The broker and its names.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmqpConfig {
@@ -97,7 +96,7 @@ pub struct AmqpConfig {
     pub dead_exchange: String,
     pub dead_queue: String,
     pub results_exchange: String,
-    /// Allowed prefixes of the queue names that `reply_to` may name.
+    /// Of queue names in `reply_to`.
     pub reply_to_prefixes: Vec<String>,
     #[serde(with = "humantime_serde")]
     pub confirm_timeout: Duration,
@@ -105,11 +104,10 @@ pub struct AmqpConfig {
     pub reconnect_max: Duration,
 }
 
-/// What holds for both kinds of queue.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueConfig {
-    /// One pause per further attempt, growing; after the last an item is dead-lettered.
+    /// One increasing pause per retry. After the last the item becomes a dead letter.
     #[serde(deserialize_with = "durations")]
     pub retry_delays: Vec<Duration>,
     pub delivery_limit: u32,
@@ -118,23 +116,23 @@ pub struct QueueConfig {
     pub poll_interval: Duration,
 }
 
-/// The HTTP server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpConfig {
     pub bind: SocketAddr,
-    /// Unset: on another bind than loopback nobody may change anything or spend money, nor look, unless `open_reading` lets them.
+    /// Unset: on a non-loopback bind, changes and paid calls are refused, and also reading unless `open_reading` is
+    /// set.
     #[serde(default, deserialize_with = "secret")]
     pub admin_token: Option<SecretString>,
-    /// May look and not change; unset: there is none.
+    /// Allows reading only.
     #[serde(default, deserialize_with = "secret")]
     pub read_token: Option<SecretString>,
-    /// Anybody who reaches the server may look at items, evidence, lists and providers.
+    /// Allows everyone to read items, evidence, lists and providers.
     pub open_reading: bool,
     pub cors_origins: Vec<Url>,
     /// Names without port.
     pub allowed_hosts: Vec<String>,
-    /// Bytes; of items and imports.
+    /// Bytes, for items and imports.
     pub max_body: usize,
     pub requests_per_minute: NonZeroU32,
     pub connections_per_client: usize,
@@ -143,23 +141,21 @@ pub struct HttpConfig {
 }
 
 impl HttpConfig {
-    /// Whether what changes something is served at all: with a token, or on loopback.
+    /// Returns true with a token, or on loopback.
     pub fn admin_open(&self) -> bool {
         self.admin_token.is_some() || self.bind.ip().is_loopback()
     }
 }
 
-/// The items in work.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerConfig {
-    /// Items at the same time, and the prefetch.
+    /// Concurrent items, and the prefetch.
     pub concurrency: usize,
     #[serde(with = "humantime_serde")]
     pub grace: Duration,
 }
 
-/// Background work.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobsConfig {
@@ -173,16 +169,14 @@ pub struct JobsConfig {
 }
 
 words! {
-    /// Form of the log lines.
     LogFormat { Text => "text", Json => "json" }
 }
 
-/// What is logged and how.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogConfig {
     pub format: LogFormat,
-    /// Tracing directives, already checked. Unset: `info` for the daemon, `warn` for other commands.
+    /// Unset: `info` for the daemon, `warn` for commands.
     pub filter: Option<String>,
 }
 
@@ -191,7 +185,7 @@ pub struct LogConfig {
 #[serde(deny_unknown_fields)]
 pub struct FactCheckConfig {
     pub google_enabled: bool,
-    /// Reviews per claim.
+    /// Per claim.
     pub max_results: usize,
     #[serde(with = "humantime_serde")]
     pub cache_ttl: Duration,
@@ -200,29 +194,25 @@ pub struct FactCheckConfig {
 }
 
 words! {
-    /// A search provider as operators name it.
     SearchProvider {
         Gdelt => "gdelt",
         EventRegistry => "eventregistry",
         NewsApi => "newsapi",
-        /// The backends of `opensearch_backends`, in fallback order.
         OpenSearch => "opensearch",
     }
 }
 
 words! {
-    /// What `opensearch` stands for.
     OpenSearchBackend { Searxng => "searxng", Brave => "brave", SerpApi => "serpapi" }
 }
 
 words! {
-    /// What happens to new items while the daemon is overloaded.
+    /// During overload.
     Overload {
-        /// The evidence search is left out and the result says so.
+        /// Leaves the evidence search out and marks the result.
         Degrade => "degrade",
-        /// The item is tried later.
         Defer => "defer",
-        /// The item is given up; upstream is told.
+        /// Drops the item and notifies upstream.
         Drop => "drop",
     }
 }
@@ -245,7 +235,7 @@ pub struct EnrichmentConfig {
     pub denylist_domains: Vec<DomainEntry>,
     pub allowlist_only: bool,
     pub query_translate: bool,
-    /// Searched in beside an item's own; ISO 639-1.
+    /// In addition to the item's language; ISO 639-1.
     pub query_languages: Vec<String>,
     pub language_rules: Vec<LanguageRule>,
     pub providers: Vec<SearchProvider>,
@@ -277,7 +267,6 @@ pub struct EnrichmentConfig {
     pub links: LinksConfig,
 }
 
-/// Which languages the items of a channel or of a subject are searched in beside their own.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LanguageRule {
@@ -290,11 +279,10 @@ pub struct LanguageRule {
     pub languages: Vec<String>,
 }
 
-/// A domain as written in a list.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DomainEntry {
-    /// Normalised: lower case, no scheme, `*.gov` for everything below gov.
+    /// Lower case, no scheme. `*.gov` matches everything below gov.
     pub domain: String,
     #[serde(default)]
     pub source_type: Option<SourceType>,
@@ -305,8 +293,8 @@ pub struct DomainEntry {
 }
 
 impl EnrichmentConfig {
-    /// The rules of the first start. A domain on both lists is denied: whoever denies it has said so, while the allow
-    /// list may be the built-in one.
+    /// Returns the rules of the first start. A domain on both lists is denied, because the allow list may be the
+    /// built-in one.
     pub fn first_rules(&self) -> Vec<DomainRule> {
         let rule = |entry: &DomainEntry, list| DomainRule {
             domain: entry.domain.clone(),
@@ -323,7 +311,6 @@ impl EnrichmentConfig {
     }
 }
 
-/// Limits of all providers, and each provider's own.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProvidersConfig {
@@ -345,7 +332,7 @@ pub struct ProvidersConfig {
 }
 
 impl ProvidersConfig {
-    /// Every provider with its name as used in metrics, tables and settings.
+    /// Returns the providers by their name in metrics, tables and settings.
     pub fn named(&self) -> [(&'static str, &ProviderConfig); 7] {
         [
             ("google", &self.google),
@@ -359,23 +346,22 @@ impl ProvidersConfig {
     }
 }
 
-/// One provider.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// Requests a minute.
+    /// Per minute.
     pub rpm: NonZeroU32,
-    /// Requests per UTC day, and per month, of all processes together.
+    /// Per UTC day and per month, of all processes.
     pub daily_limit: Option<u32>,
     pub monthly_limit: Option<u32>,
     /// Origin with an optional prefix; the documented path is appended.
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "api_key")]
     pub api_key: Option<ApiKey>,
-    /// Whether the operator confirms that the plan permits production. Only `NewsAPI` is asked about it.
+    /// The plan allows production use. Only for `NewsAPI`.
     #[serde(default)]
     pub licensed: bool,
-    /// US dollars a call.
+    /// US dollars per call.
     pub cost_usd: f64,
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
@@ -385,14 +371,13 @@ pub struct ProviderConfig {
     pub cooldown: Option<Duration>,
 }
 
-/// Reading pages.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FetchConfig {
     pub allow_private_addresses: bool,
-    /// Ports that pages may be fetched from beside 80 and 443.
+    /// In addition to 80 and 443.
     pub extra_ports: Vec<u16>,
-    /// Bytes, decompressed.
+    /// Bytes after decompression.
     pub max_bytes: usize,
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
@@ -401,14 +386,13 @@ pub struct FetchConfig {
     pub max_redirects: usize,
     pub concurrency: usize,
     pub per_host: usize,
-    /// Between two requests to one host; zero is none.
+    /// Per host; zero: none.
     #[serde(with = "humantime_serde")]
     pub host_pause: Duration,
     pub respect_robots: bool,
     pub user_agent: String,
 }
 
-/// What is kept in memory, and for how long.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
@@ -421,59 +405,57 @@ pub struct CacheConfig {
     pub page_ttl: Duration,
     #[serde(with = "humantime_serde")]
     pub page_failure_ttl: Duration,
-    /// For answers of every kind that found nothing.
+    /// For empty answers of every kind.
     #[serde(with = "humantime_serde")]
     pub empty_ttl: Duration,
-    /// Their time to live is `fact_check.cache_ttl`.
+    /// Their lifetime is `fact_check.cache_ttl`.
     pub fact_check_entries: u64,
 }
 
-/// A `LibreTranslate` or `DeepL` server, and how much of an item is put to whichever translator there is.
+/// A `LibreTranslate` or `DeepL` server, and limits for every translator.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TranslateConfig {
     pub base_url: Option<Url>,
     #[serde(default, deserialize_with = "api_key")]
     pub api_key: Option<ApiKey>,
-    /// Passages of a claim that no model reads and that are translated for it.
+    /// Per claim; for languages that no model reads.
     pub passages: usize,
-    /// Characters of such passages, of an item in all.
+    /// Per item.
     pub chars_per_item: usize,
 }
 
-/// Models: which ones judge, and where those are that run elsewhere.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceConfig {
-    /// `auto`, `hashed`, or the name of a model.
+    /// `auto`, `hashed`, or a model name.
     pub embedder: String,
-    /// `auto`, `rules`, or the name of a model.
+    /// `auto`, `rules`, or a model name.
     pub stance: String,
-    /// `auto`, `lexical`, or the name of a model.
+    /// `auto`, `lexical`, or a model name.
     pub reranker: String,
     /// A text-embeddings-inference or OpenAI-compatible server. Unset: in-process.
     pub base_url: Option<Url>,
-    /// A text-embeddings-inference server with an NLI model.
+    /// A text-embeddings-inference server.
     pub stance_url: Option<Url>,
-    /// A text-embeddings-inference server with a reranker.
+    /// A text-embeddings-inference server.
     pub rerank_url: Option<Url>,
     /// Bearer token of these servers.
     #[serde(default, deserialize_with = "api_key")]
     pub api_key: Option<ApiKey>,
-    /// The model's name for servers that hold several. Only OpenAI-compatible ones are asked by it.
+    /// For OpenAI-compatible servers with several models.
     pub embedding_model: Option<String>,
-    /// Bearer token of the hub that `corroborate models pull` fetches from.
+    /// For `corroborate models pull`.
     #[serde(default, deserialize_with = "secret")]
     pub hub_token: Option<SecretString>,
-    /// For one call to such a server.
+    /// Per call.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
-    /// Numbers in one embedding.
     pub embedding_dimension: usize,
 }
 
 impl InferenceConfig {
-    /// Its servers that are set, each with the variable that names it.
+    /// Returns the configured servers with their variables.
     pub fn servers(&self) -> impl Iterator<Item = (&'static str, &Url)> {
         [
             ("INFERENCE_BASE_URL", &self.base_url),

@@ -1,6 +1,6 @@
-//! Every key there is: its path, its environment name, what it may hold, and a line of help.
+//! The table of all keys: path, variable, kind of value and one line of help.
 //!
-//! This one table drives reading, checking, `config show`, the JSON Schema and the search for misspelt names.
+//! Reading, checking, `config show`, the JSON Schema and suggestions for misspelt names use it.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -9,13 +9,11 @@ use super::key::{ANSWER, CALL, KIB, Key, MIB, MONEY, PAUSE, RPM, SECOND, SPAN, U
 use super::kind::{Bare, Kind, SecretKind};
 use super::own::LANGUAGE_RULE;
 
-/// The environment name of the configuration file, read before everything else.
 pub const CONFIG_FILE_ENV: &str = "CORROBORATE_CONFIG";
 
-/// Ending of the twin of a secret's name: the variable holds the path of a file with the value.
+/// Suffix of the variable that holds the path of a secret's file.
 pub const FILE_TWIN: &str = "_FILE";
 
-/// The key of a path.
 pub(super) fn by_path(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
@@ -25,10 +23,9 @@ const YEAR: Duration = Duration::from_hours(365 * 24);
 
 /// From chance to nearly always: a judge that is never wrong could not be outvoted.
 const RELIABILITY: Kind = Kind::Number { min: 0.34, max: 0.98 };
-/// How long something waits for others to come first.
 const HEAD_START: Kind = Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None };
 
-/// The settings every provider has. The last three have no name in the contract.
+/// The settings of every provider. The last three have no fixed variable name.
 macro_rules! provider {
     ($name:literal, $prefix:literal) => {
         [
@@ -70,7 +67,7 @@ macro_rules! provider {
     };
 }
 
-/// Every key, in the order of `config/default.toml`.
+/// In the order of `config/default.toml`.
 pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::with_capacity(220);
     keys.extend(service_keys());
@@ -454,7 +451,7 @@ fn model_keys() -> Vec<Key> {
             "token of the model hub",
         ),
         Key::named("inference.timeout", "INFERENCE_TIMEOUT", CALL, "longest time of one call to these servers"),
-        // pgvector indexes vectors of up to 2,000 numbers.
+        // pgvector indexes at most 2,000 dimensions.
         Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),
     ]
 }

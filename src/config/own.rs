@@ -1,4 +1,6 @@
-//! The operator's own sources: feeds, folders, endpoints, a database. Their keys and their part of the tree.
+//! The operator's own sources: feeds, folders, endpoints and a database.
+//!
+//! Each kind of source has its keys, the shape of its tables and its types here.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -14,7 +16,6 @@ use super::key::{ANSWER, CALL, Key, MIB, PAUSE, RPM, SPAN, UNIT, count};
 use super::kind::{Field, Kind, SecretKind, Shape};
 use crate::domain::verdict::words;
 
-/// How an endpoint's value is compared; names as in the reference.
 const EXPECTATIONS: &[&str] = &["equals", "not_equals", "greater", "less", "contains", "exists", "matches"];
 
 static FOLDER: Shape = Shape {
@@ -78,7 +79,7 @@ pub(super) static LANGUAGE_RULE: Shape = Shape {
     ],
 };
 
-/// Their keys, in the order of `config/default.toml`.
+/// Returns the keys in the order of `config/default.toml`.
 pub(super) fn keys() -> Vec<Key> {
     let mut keys = feed_and_corpus_keys();
     keys.extend([
@@ -128,7 +129,6 @@ fn feed_and_corpus_keys() -> Vec<Key> {
     ]
 }
 
-/// Feeds of the trusted sites.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeedsConfig {
@@ -141,7 +141,6 @@ pub struct FeedsConfig {
     pub keep: Duration,
 }
 
-/// Folders of documents or code.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusConfig {
@@ -153,13 +152,12 @@ pub struct CorpusConfig {
     folders: Vec<CorpusFolder>,
     /// Bytes.
     pub max_file_bytes: u64,
-    /// Bytes of text held in memory of one folder.
+    /// Per folder.
     pub max_bytes: usize,
     #[serde(with = "humantime_serde")]
     pub rescan: Duration,
 }
 
-/// One folder.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CorpusFolder {
@@ -169,12 +167,12 @@ pub struct CorpusFolder {
     pub include: Vec<String>,
     #[serde(default)]
     pub exclude: Vec<String>,
-    /// Unset: that of all folders.
+    /// Unset: the value for all folders.
     pub credibility: Option<f64>,
 }
 
 impl CorpusConfig {
-    /// Every folder: the one that has keys of its own, then those of the list.
+    /// Returns the folder with keys of its own, then the list.
     pub fn folders(&self) -> Vec<CorpusFolder> {
         let single = self.folder.clone().map(|folder| CorpusFolder {
             name: self.name.clone(),
@@ -187,7 +185,6 @@ impl CorpusConfig {
     }
 }
 
-/// JSON endpoints.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiConfig {
@@ -198,7 +195,6 @@ pub struct ApiConfig {
 }
 
 words! {
-    /// How an endpoint's value is compared.
     Expectation {
         Equals => "equals",
         NotEquals => "not_equals",
@@ -210,7 +206,6 @@ words! {
     }
 }
 
-/// One endpoint.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiEndpoint {
@@ -231,7 +226,6 @@ pub struct ApiEndpoint {
     pub api_key: Option<ApiKey>,
 }
 
-/// A database that is asked about claims.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseSourceConfig {
@@ -246,11 +240,9 @@ pub struct DatabaseSourceConfig {
 }
 
 words! {
-    /// What a query's parameter is.
     QueryParameter { Claim => "claim", Entity => "entity" }
 }
 
-/// One query.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DatabaseQuery {
@@ -268,7 +260,7 @@ pub struct DatabaseQuery {
     pub credibility: f64,
 }
 
-/// What an operator puts in is trusted like an allowed domain at its best.
+/// Returns the highest credibility of an allowed domain, for own sources.
 const fn trusted() -> f64 {
     0.9
 }

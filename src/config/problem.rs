@@ -1,18 +1,19 @@
-//! What is wrong with a configuration: one line each, all at once, never with a secret in it.
+//! Configuration problems: one line each, all at once.
+//!
+//! No problem contains a secret. For an unknown name the nearest known one is suggested.
 
 use std::fmt;
 
 use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
 
-/// Longest part of a value that a message repeats, characters.
+/// Longest value in a message, in characters.
 const LONGEST_SHOWN: usize = 80;
 
-/// One thing to mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The name as the user wrote it: a variable, or a file and the path in it.
+    /// As the user wrote it: a variable, or a file and a path in it.
     pub key: String,
-    /// The value as the user wrote it; `None` for secrets and what might be one.
+    /// As the user wrote it; `None` if it may be secret.
     pub value: Option<String>,
     pub what: String,
     pub mend: String,
@@ -23,7 +24,6 @@ impl Problem {
         Self { key: key.into(), value: None, what: what.into(), mend: mend.into() }
     }
 
-    /// Adds the value, unless it may hold a secret.
     pub(super) fn with_value(mut self, value: &str) -> Self {
         self.value = (!may_hold_secret(value)).then(|| shorten(value));
         self
@@ -36,16 +36,15 @@ impl fmt::Display for Problem {
         if let Some(value) = &self.value {
             write!(f, " = {value:?}")?;
         }
-        // Parsers' words may span lines; a problem is one.
+        // Parser messages may have several lines.
         let what = self.what.split_whitespace().collect::<Vec<_>>().join(" ");
         write!(f, ": {what}; {}", self.mend)
     }
 }
 
-/// Everything that keeps the configuration from being used. Its text has one line per problem. Exit code 78.
+/// All problems of a configuration. Exit code 78.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// At least one.
     pub problems: Vec<Problem>,
 }
 
@@ -63,7 +62,6 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Whether a name speaks of something secret, whoever made it up.
 pub(super) fn sounds_secret(name: &str) -> bool {
     let name = name.to_uppercase();
     ["KEY", "TOKEN", "SECRET", "PASS", "PWD", "CREDENTIAL", "AUTH", "DSN", "BEARER", "COOKIE"]
@@ -71,8 +69,7 @@ pub(super) fn sounds_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Whether a value may hold a secret: a URL with a user or a query, or a long text without spaces and dots that is made
-/// up of letters and digits, as keys are.
+/// Returns true for a URL with a user or query, and for a long text of letters and digits without spaces and dots.
 fn may_hold_secret(value: &str) -> bool {
     let url_like = value.contains("://") && (value.contains('@') || value.contains('?'));
     let is_key_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '=' | '+');
@@ -92,24 +89,22 @@ fn shorten(value: &str) -> String {
     short
 }
 
-/// A known name close to an unknown one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Suggestion {
     pub(super) name: String,
-    /// Number of letters to change.
+    /// Letters to change.
     pub(super) distance: usize,
-    /// Whether the known name holds a secret: then the unknown one's value is likely one too.
+    /// Then the unknown value is probably secret too.
     pub(super) secret: bool,
 }
 
-/// The environment name nearest to an unknown one, near enough to be meant.
 pub(super) fn nearest_env(unknown: &str) -> Option<Suggestion> {
     let twins = KEYS.iter().filter(|key| key.is_secret()).map(|key| (format!("{}{FILE_TWIN}", key.env()), false));
     let names = KEYS.iter().map(|key| (key.env().into_owned(), key.is_secret()));
     nearest(unknown, names.chain(twins).chain([(CONFIG_FILE_ENV.to_owned(), false)]))
 }
 
-/// The path nearest to an unknown one of a file. The last part alone counts too: a key may stand in the wrong table.
+/// Compares also the last part alone, because a key may be in the wrong table.
 pub(super) fn nearest_path(unknown: &str) -> Option<Suggestion> {
     let paths = KEYS.iter().map(|key| (key.path.to_owned(), key.is_secret()));
     nearest(unknown, paths).or_else(|| {
@@ -130,7 +125,7 @@ fn nearest(unknown: &str, names: impl Iterator<Item = (String, bool)>) -> Option
         .min_by_key(|found| found.distance)
 }
 
-/// The table nearest to an unknown one: `enrichment` for `enrichmnt`, `providers.gdelt` for `gdelt`.
+/// Finds `enrichment` for `enrichmnt`, `providers.gdelt` for `gdelt`.
 pub(super) fn nearest_table(unknown: &str) -> Option<&'static str> {
     let mut tables: Vec<&'static str> = Vec::new();
     for path in KEYS.iter().map(|key| key.path) {
@@ -145,12 +140,10 @@ pub(super) fn nearest_table(unknown: &str) -> Option<&'static str> {
     })
 }
 
-/// How far an unknown name is from a known one that may be meant; `None` where it is too far. Names are made of words: a
-/// word of which more than half the letters differ is another word and no misspelling (`URL` is not `RPM`), and a word too
-/// few or too many in the middle (`SEARXNG_URL` for `SEARXNG_BASE_URL`) is a likelier slip than three wrong letters.
+/// Returns `None` if the names are too different. A word with more than half its letters changed is another word (`URL`
+/// and `RPM`). A missing or extra middle word (`SEARXNG_URL`) is more likely than three wrong letters.
 fn apart(unknown: &str, known: &str) -> Option<usize> {
-    /// Letters of a shorter edit, for names with one word fewer or more. Above the two that a shared prefix allows: a
-    /// foreign `DATABASE_READONLY_URL` is nobody's `DATABASE_URL`.
+    /// Exceeds the limit of two for shared prefixes, so `DATABASE_READONLY_URL` does not match `DATABASE_URL`.
     const WORD_LEFT_OUT: usize = 3;
     let words = |name: &str| name.split(['_', '.']).map(str::to_lowercase).collect::<Vec<String>>();
     let (ours, theirs) = (words(known), words(unknown));
@@ -170,11 +163,11 @@ fn apart(unknown: &str, known: &str) -> Option<usize> {
     if one_left_out {
         return Some(WORD_LEFT_OUT);
     }
-    // A separator that was forgotten or added: `HTTPBIND`.
+    // A missing or extra separator: `HTTPBIND`.
     (letters <= 2).then_some(letters)
 }
 
-/// Edits between two names: insertions, deletions, changes and swaps of neighbours, case aside.
+/// Counts insertions, deletions, changes and swaps of neighbours; case is ignored.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.to_lowercase().chars().collect();
     let b: Vec<char> = b.to_lowercase().chars().collect();

@@ -1,4 +1,4 @@
-//! Stored items judged again: `[rejudge]`.
+//! Re-evaluation of stored items: `[rejudge]`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::key::{Key, PAUSE, SPAN, UNIT, count};
 use super::kind::Kind;
 
-/// Items in an hour. A million is more than a database is to write beside its work.
+/// Items per hour. The limit protects the database.
 const ITEMS: Kind = count(0, 1_000_000);
 
 pub(super) fn keys() -> Vec<Key> {
@@ -21,7 +21,6 @@ pub(super) fn keys() -> Vec<Key> {
     ]
 }
 
-/// When, how often and at what price.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RejudgeConfig {
@@ -30,10 +29,10 @@ pub struct RejudgeConfig {
     pub interval: Duration,
     #[serde(with = "humantime_serde")]
     pub max_age: Duration,
-    /// Items of all processes, judged again from the store alone.
+    /// Of all processes, from the store alone.
     pub per_hour: u32,
-    /// The same, by a whole new run.
+    /// Of all processes, with a full new run.
     pub asked_per_hour: u32,
-    /// Of `enrichment.monthly_cap_usd`, 0–1.
+    /// Share of `enrichment.monthly_cap_usd`, 0–1.
     pub monthly_share: f64,
 }

@@ -1,7 +1,7 @@
-//! Reading the configuration again while the process runs: what may be taken over, and what takes a restart.
+//! Reads the configuration again while the process runs.
 //!
-//! The environment of a process does not change, so that a new key comes from a file that a `_FILE` name points to, and a
-//! new list from the configuration file. Everything else is read at the start alone, and a change of it is named.
+//! The environment of a process is fixed, so new keys come from `_FILE` files and new lists from the configuration
+//! file. Other changes need a restart and are reported.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::mark::{KEYED_TABLES, Mark};
 use super::model::Config;
 use super::problem::ConfigError;
 
-/// Settings that a running process takes over, beside the keys of `providers.api.endpoints`.
+/// Settings that a running process applies, in addition to the keys of `providers.api.endpoints`.
 const TAKEN_OVER: [&str; 12] = [
     "providers.google.api_key",
     "providers.gdelt.api_key",
@@ -27,39 +27,35 @@ const TAKEN_OVER: [&str; 12] = [
     "enrichment.denylist_domains",
 ];
 
-/// What a process was started with, to be held against what stands there later.
 #[derive(Debug, Clone)]
 pub struct Baseline {
     file: Option<PathBuf>,
     marks: Vec<(&'static str, Mark)>,
 }
 
-/// What stands there now.
 #[derive(Debug)]
 pub struct Reread {
     pub config: Config,
-    /// Settings with another value than at the start that only a start reads.
+    /// Changed settings that need a restart.
     pub restart: Vec<&'static str>,
 }
 
-/// Keys of services that differ from those in force.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TakenKeys {
-    /// In force from now on.
     pub replaced: Vec<String>,
-    /// Keys that were not there, or are not any more: what uses them is built at the start alone.
+    /// Added or removed keys: their users are built only at the start.
     pub restart: Vec<String>,
 }
 
 impl Loaded {
-    /// `file`: that of `--config`.
+    /// Returns the state for later comparisons. `file`: that of `--config`.
     pub fn baseline(&self, file: Option<PathBuf>) -> Baseline {
         Baseline { file, marks: self.marks.clone() }
     }
 }
 
 impl Baseline {
-    /// Reads all layers again. The error names everything that is wrong; nothing is changed by either outcome.
+    /// Applies nothing. The error contains all problems.
     pub fn reread(&self, env: impl IntoIterator<Item = (String, String)>) -> Result<Reread, ConfigError> {
         let loaded = load(LoadOptions { file: self.file.clone(), env })?;
         let both = self.marks.iter().zip(&loaded.marks);
@@ -70,7 +66,6 @@ impl Baseline {
 }
 
 impl Config {
-    /// The keys of services, each by the name of its setting.
     fn api_keys(&self) -> Vec<(String, Option<&ApiKey>)> {
         let providers = self.providers.named();
         let mut keys: Vec<(String, Option<&ApiKey>)> = providers
@@ -85,8 +80,7 @@ impl Config {
         keys
     }
 
-    /// Takes over the keys of a configuration that was read later: whoever holds one of this configuration's keys sends the
-    /// new one from now on.
+    /// Applies the later keys to all holders of this configuration's keys.
     pub fn take_keys(&self, later: &Self) -> TakenKeys {
         let (mut taken, mut later) = (TakenKeys::default(), later.api_keys());
         for (name, key) in self.api_keys() {
@@ -98,7 +92,7 @@ impl Config {
                 (Some(_), None) | (None, Some(_)) => taken.restart.push(name),
             }
         }
-        // Endpoints that are new as a whole are named with their table.
+        // New endpoints are reported with their table.
         taken
     }
 }

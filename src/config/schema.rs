@@ -1,4 +1,4 @@
-//! `schema config`: JSON Schema of a configuration file, made from the table of keys.
+//! `schema config`: the JSON Schema of a configuration file, from the table of keys.
 
 use figment::value::Value;
 use serde_json::{Map, Value as Json, json};
@@ -11,8 +11,8 @@ use super::names::{FILE_TWIN, KEYS};
 use super::value::scalar_text;
 use crate::domain::verdict::SourceType;
 
-/// JSON Schema (2020-12) of a configuration file. Secrets are not part of it; `x-secrets` names their variables, and
-/// `x-env` of each key the variable that sets it.
+/// Returns a JSON Schema (2020-12). Secrets are left out: `x-secrets` lists their variables. `x-env` is the variable of
+/// a key.
 pub fn json_schema() -> Json {
     let mut root = table("corroborate configuration");
     let mut secrets = Vec::new();
@@ -105,7 +105,7 @@ fn type_of(kind: Kind) -> Map<String, Json> {
     }
 }
 
-/// A list of tables; a field that is a secret names the variables that hold it, one for each table.
+/// Returns the schema of a list of tables. A secret field names its variables, one per table.
 fn tables_of(shape: &Shape) -> Json {
     let (mut properties, mut required, mut secrets) = (Map::new(), Vec::new(), Vec::new());
     for field in shape.fields {
@@ -127,7 +127,7 @@ fn tables_of(shape: &Shape) -> Json {
     } })
 }
 
-/// The reference as text for people: name, variable, default and help of every key, a line each.
+/// Returns one line per key with name, variable, default and help.
 pub fn reference_lines() -> Vec<String> {
     KEYS.iter()
         .map(|key| {

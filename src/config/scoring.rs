@@ -1,11 +1,10 @@
-//! The numbers of the scoring rules. Fractions are within 0 and 1 unless said otherwise.
+//! The numbers of the scoring rules. Fractions are 0–1 unless stated.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// How evidence becomes a score and a verdict.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoringConfig {
@@ -21,13 +20,13 @@ pub struct ScoringConfig {
     pub score: ScoreCurve,
     pub verdict: VerdictThresholds,
     pub sufficiency: SufficiencyThresholds,
-    /// A file that `eval --decision` wrote.
+    /// Written by `eval --decision`.
     pub decision: Option<PathBuf>,
-    /// A file that `eval --calibration` wrote.
+    /// Written by `eval --calibration`.
     pub calibration: Option<PathBuf>,
 }
 
-/// What a passage's quality is made of; sums to 1.
+/// These sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QualityWeights {
@@ -37,23 +36,22 @@ pub struct QualityWeights {
     pub specificity: f64,
 }
 
-/// What the raw score is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureWeights {
     pub e_max: f64,
     pub e_mean3: f64,
     pub agree_dom: f64,
-    /// Groups from which more add nothing.
+    /// The number of groups with full effect.
     pub agree_dom_full: u32,
     pub rel_avg: f64,
     pub rec_max: f64,
-    /// Taken away.
+    /// Subtracted.
     pub c_max: f64,
     pub num_ok: f64,
 }
 
-/// From the raw score to 0–100.
+/// Maps the raw score to 0–100.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreCurve {
@@ -65,7 +63,6 @@ pub struct ScoreCurve {
     pub cap_refuted: u32,
 }
 
-/// Where one verdict ends and the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictThresholds {
@@ -74,7 +71,7 @@ pub struct VerdictThresholds {
     pub single_source_credibility: f64,
 }
 
-/// When stored passages settle a claim, so that nobody else is asked.
+/// When stored passages settle a claim without a search.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SufficiencyThresholds {

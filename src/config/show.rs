@@ -1,4 +1,4 @@
-//! `config show`: every key with its value and the layer that set it. Secrets are `set` or `unset`.
+//! `config show`: every key with its value and layer. Secrets are `set` or `unset`.
 
 use std::borrow::Cow;
 
@@ -9,18 +9,16 @@ use super::key::Key;
 use super::kind::Kind;
 use super::value::{byte_text, scalar_text};
 
-/// One line of `config show`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownKey {
     pub key: &'static str,
-    /// The environment variable that sets it.
     pub env: Cow<'static, str>,
-    /// As people would write it; `set` or `unset` for secrets, `unset` for a key without value.
+    /// `set` or `unset` for secrets, `unset` without a value.
     pub value: String,
     pub from: Source,
 }
 
-/// A value as people would write it, and never a secret.
+/// Formats a value. Never returns a secret.
 pub(super) fn shown_value(key: &Key, value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Empty(..)) => "unset".to_owned(),

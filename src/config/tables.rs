@@ -1,5 +1,6 @@
-//! Lists of tables: `[[providers.api.endpoints]]` in a file, a JSON array in the environment. Secrets of a table come from
-//! a variable that its name is part of.
+//! Lists of tables: `[[providers.api.endpoints]]` in a file, a JSON array in the environment.
+//!
+//! A table's secrets come from variables that contain its name.
 
 use figment::value::{Dict, Value};
 
@@ -8,7 +9,6 @@ use super::problem::{Problem, sounds_secret};
 use super::value::{scalar_text, trimmed};
 
 impl Kind {
-    /// Reads a value of a configuration file.
     pub fn read_value(self, value: &Value) -> Result<Value, Fault> {
         match self {
             Self::Tables(shape) => read(shape, value).map_err(|faults| in_one(&faults)),
@@ -16,7 +16,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value of the environment: lists are separated by commas, lists of tables are JSON.
+    /// Lists are separated by commas; lists of tables are JSON.
     pub fn read_text(self, text: &str) -> Result<Value, Fault> {
         match self {
             Self::Tables(_) => self.read_value(&from_json(text)?),
@@ -25,18 +25,17 @@ impl Kind {
     }
 }
 
-/// What is wrong with one table of a list.
 #[derive(Debug)]
 pub(super) struct TableFault {
-    /// Where in the list: `[0].keywords`; empty for the list itself.
+    /// Such as `[0].keywords`; empty for the list.
     place: String,
-    /// As written, where it is a single value and surely no secret.
+    /// Only if it is single and cannot be secret.
     value: Option<String>,
     fault: Fault,
 }
 
 impl TableFault {
-    /// The problem, of the key as the user wrote it.
+    /// Returns the problem of `key` as the user wrote it.
     pub(super) fn problem(self, key: &str) -> Problem {
         let problem = Problem::new(format!("{key}{}", self.place), self.fault.what, self.fault.mend);
         match self.value {
@@ -46,14 +45,13 @@ impl TableFault {
     }
 }
 
-/// All of it in one, for whoever can tell only one.
+/// Joins problems for callers that report only one.
 pub(super) fn in_one(faults: &[TableFault]) -> Fault {
     let what: Vec<String> = faults.iter().map(|fault| format!("{} {}", fault.place, fault.fault.what)).collect();
     let mend = faults.first().map(|fault| fault.fault.mend.clone()).unwrap_or_default();
     Fault { what: what.join("; ").trim().to_owned(), mend }
 }
 
-/// Reads a list of tables, or says everything that is wrong with it.
 pub(super) fn read(shape: &Shape, given: &Value) -> Result<Value, Vec<TableFault>> {
     let Value::Array(_, elements) = given else {
         let what = format!("is not a list of {}s", shape.what);
@@ -71,7 +69,7 @@ pub(super) fn read(shape: &Shape, given: &Value) -> Result<Value, Vec<TableFault
         };
         let read = read_one(shape, table, &place, &mut faults);
         if let Some(name) = read.get("name").map(scalar_text) {
-            // `a-b` and `a_b` would share their variable.
+            // `a-b` and `a_b` would share a variable.
             let key = name.replace('-', "_");
             if names.contains(&key) {
                 let what = format!("is the name of another {} too", shape.what);
@@ -120,15 +118,14 @@ fn read_one(shape: &Shape, table: &Dict, place: &str, faults: &mut Vec<TableFaul
     read
 }
 
-/// A value that may be repeated in a message.
+/// Returns `None` if the value may be secret.
 fn shown(name: &str, value: &Value) -> Option<String> {
     (!matches!(value, Value::Dict(..) | Value::Array(..)) && !sounds_secret(name)).then(|| scalar_text(value))
 }
 
-/// The list as the environment holds it.
 pub(super) fn from_json(text: &str) -> Result<Value, Fault> {
     let mend = "write a JSON array of objects, or use a configuration file";
-    // The parser's words quote nothing but single characters.
+    // The parser's message quotes only single characters.
     let json: serde_json::Value = match serde_json::from_str(trimmed(text)?) {
         Ok(json) => json,
         Err(error) => return fault(format!("is not JSON ({error})"), mend),

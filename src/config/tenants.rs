@@ -1,4 +1,4 @@
-//! Who shares the fleet: `[tenants]`.
+//! Tenants that share the monthly cap: `[tenants]`.
 
 use serde::Deserialize;
 
@@ -26,12 +26,11 @@ pub struct TenantsConfig {
     pub shares: Vec<TenantShare>,
 }
 
-/// One tenant.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TenantShare {
     pub name: String,
-    /// How its channels begin.
+    /// Prefix of its channels.
     pub channels: String,
     /// 0–1
     pub share: f64,

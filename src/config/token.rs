@@ -1,16 +1,15 @@
-//! Whether a secret token can be guessed.
+//! Checks whether a secret token can be guessed, by its form alone.
 
 use std::collections::BTreeSet;
 
-/// Shortest token that counts as random, characters: 128 bits in hexadecimal.
+/// Shortest random token, in characters: 128 bits in hexadecimal.
 const MIN_CHARACTERS: usize = 32;
-/// Fewest different characters of a random token. Of 32 hexadecimal digits, one in ten million has fewer.
+/// Fewest different characters of a random token. Of 32 random hexadecimal digits, one in ten million has fewer.
 const MIN_DISTINCT_CHARACTERS: usize = 8;
-/// Fewest different steps from one character to the next; sequences like `abcdef` have one.
+/// Fewest different steps between neighbouring characters; `abcdef` has one.
 const MIN_DISTINCT_STEPS: usize = 8;
 
-/// Why a token can be guessed, as the end of a sentence about it; `None` if it looks random. It measures the form alone: it knows
-/// no list of words, so a long sentence passes.
+/// Returns the reason as the end of a sentence, or `None` if the token looks random. A long sentence passes.
 pub(super) fn guessable(token: &str) -> Option<&'static str> {
     let characters: Vec<u32> = token.chars().map(u32::from).collect();
     let distinct: BTreeSet<u32> = characters.iter().copied().collect();
@@ -28,7 +27,7 @@ pub(super) fn guessable(token: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether the text is one of less than [`MIN_CHARACTERS`] over and over, at least twice.
+/// Returns true if the text repeats a part shorter than [`MIN_CHARACTERS`].
 fn is_repetition(characters: &[u32]) -> bool {
     let longest = (MIN_CHARACTERS - 1).min(characters.len() / 2);
     (1..=longest).any(|length| characters.iter().zip(characters.iter().skip(length)).all(|(one, next)| one == next))

@@ -1,4 +1,4 @@
-//! Where spans are sent: `[traces]`.
+//! Trace export: `[traces]`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::deserialize::secret;
 use super::key::{CALL, Key, UNIT};
 use super::kind::{Kind, SecretKind};
 
-/// The first three have the names that every program with OpenTelemetry reads.
+/// Returns the keys. The first three have the standard OpenTelemetry names.
 pub(super) fn keys() -> Vec<Key> {
     vec![
         Key::named("traces.endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", Kind::Url, "collector that takes OTLP over HTTP"),
@@ -26,7 +26,6 @@ pub(super) fn keys() -> Vec<Key> {
     ]
 }
 
-/// Which spans are sent, and where.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TracesConfig {

@@ -1,4 +1,6 @@
-//! Reads a single value or a list of them: checks its range, and says how to mend it.
+//! Reads single values and simple lists, and checks their ranges.
+//!
+//! Every fault says how to fix it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +12,7 @@ use super::kind::{Bare, Fault, Kind, SecretKind, fault};
 use crate::domain::{rules::normalize_domain, secret_names::holds_key, verdict::SourceType};
 
 impl Kind {
-    /// Reads a value of a configuration file that is no list of tables.
+    /// Reads a file value that is no list of tables.
     pub(super) fn read_plain_value(self, value: &Value) -> Result<Value, Fault> {
         match (self.is_list(), value) {
             (true, Value::Array(_, elements)) => self.read_list(elements),
@@ -20,7 +22,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value of the environment that is no list of tables; lists are separated by commas.
+    /// Reads an environment value that is no list of tables. Lists are separated by commas.
     pub(super) fn read_plain_text(self, text: &str) -> Result<Value, Fault> {
         let text = trimmed(text)?;
         if self.is_list() {
@@ -82,7 +84,6 @@ impl Kind {
         Ok(Value::from(read))
     }
 
-    /// What holds between the elements of a list.
     fn check_list(self, read: &[Value]) -> Result<(), Fault> {
         if let Self::Durations { .. } = self {
             let pauses: Vec<Duration> =
@@ -101,17 +102,16 @@ impl Kind {
     }
 }
 
-/// A value of the environment without white space around it. What was not UTF-8 holds a replacement character.
+/// Refuses replacement characters, which mark text that was not UTF-8.
 pub(super) fn trimmed(text: &str) -> Result<&str, Fault> {
     if text.contains('\u{fffd}') { fault("is not UTF-8", "write it in UTF-8") } else { Ok(text.trim()) }
 }
 
-/// The part of a list's element that must not repeat.
+/// Returns the part of an element that must be unique.
 fn element_name(value: &Value) -> String {
     value.find_ref("domain").map_or_else(|| scalar_text(value), scalar_text)
 }
 
-/// A single value as people would write it.
 pub(super) fn scalar_text(value: &Value) -> String {
     match value {
         Value::String(_, text) => text.clone(),
@@ -180,7 +180,7 @@ fn duration(text: &str, min: Duration, max: Duration, bare: Option<Bare>) -> Res
     Ok(plain_duration(span))
 }
 
-/// The largest unit that divides it, since `30d` reads better than what splits a month into years, months and days.
+/// Uses the largest unit that divides the span: `30d` is clearer than months and days.
 fn plain_duration(span: Duration) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
     let millis = span.as_millis();
@@ -215,7 +215,7 @@ fn bytes(text: &str, min: u64, max: u64) -> Result<u64, Fault> {
     }
 }
 
-/// A size in the largest unit that divides it.
+/// Uses the largest unit that divides the size.
 pub(super) fn byte_text(size: u64) -> String {
     let units = [(1024 * 1024 * 1024, "GiB"), (1024 * 1024, "MiB"), (1024, "KiB")];
     units
@@ -247,7 +247,8 @@ fn line(text: &str, fits: impl Fn(char) -> bool, longest: usize, what: &str) -> 
     Ok(text.to_owned())
 }
 
-/// AMQP short strings hold 255 bytes; the daemon appends `.retry.<delay>` to queue names.
+/// Limits the length: AMQP short strings have at most 255 bytes, and the daemon appends `.retry.<delay>` to queue
+/// names.
 fn name(text: &str) -> Result<String, Fault> {
     let mend = "write a name like enrichment_queue, without spaces";
     if text.starts_with("amq.") {
@@ -277,7 +278,7 @@ fn base_url(text: &str) -> Result<String, Fault> {
     Ok(url.to_string())
 }
 
-/// Of a web page, or of a browser extension, whose origins have schemes of their own.
+/// Accepts also browser extensions, which have their own schemes.
 fn origin(text: &str) -> Result<String, Fault> {
     let is_extension = |url: &Url| matches!(url.scheme(), "chrome-extension" | "moz-extension") && url.has_host();
     match Url::parse(text) {
@@ -322,7 +323,7 @@ fn log_filter(text: &str) -> Result<String, Fault> {
     }
 }
 
-/// Checks a secret without ever naming a part of it.
+/// Checks a secret. No message contains a part of it.
 fn secret(text: &str, kind: SecretKind) -> Result<String, Fault> {
     if text.is_empty() {
         return fault("is empty", "write the value, or leave the variable out");
@@ -346,7 +347,7 @@ fn secret(text: &str, kind: SecretKind) -> Result<String, Fault> {
     }
 }
 
-/// One entry of a domain list: a name, or a table with `domain` and what is known of it.
+/// Reads a name, or a table with `domain` and its properties.
 fn domain(value: &Value) -> Result<Value, Fault> {
     let mut entry = Dict::new();
     let name = match value {

@@ -1,4 +1,4 @@
-//! Web servers that results are posted to: `[webhooks]`.
+//! Web servers that receive results: `[webhooks]`.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use super::key::{CALL, Key};
 use super::kind::{Field, Kind, SecretKind, Shape};
 use crate::domain::Event;
 
-/// Names of events, as [`Event`] has them.
 const EVENTS: &[&str] = &[
     Event::ItemEnriched.as_str(),
     Event::ClaimVerified.as_str(),
@@ -52,7 +51,6 @@ pub(super) fn keys() -> Vec<Key> {
     ]
 }
 
-/// Who is told, and how patiently.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhooksConfig {
@@ -63,13 +61,12 @@ pub struct WebhooksConfig {
     pub give_up_after: Duration,
 }
 
-/// One web server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookEndpoint {
     pub name: String,
     pub url: Url,
-    /// Unset: everything.
+    /// Unset: all events.
     #[serde(default)]
     pub events: Option<Vec<Event>>,
     #[serde(default, deserialize_with = "secret")]
@@ -83,7 +80,6 @@ impl WebhookEndpoint {
         self.events.clone().unwrap_or_else(|| Event::ALL.to_vec())
     }
 
-    /// The variable that holds the key.
     pub fn secret_env(&self) -> String {
         let secret = ENDPOINT.field("secret");
         secret.map(|field| ENDPOINT.secret_env(&self.name, field)).unwrap_or_default()

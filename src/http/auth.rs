@@ -1,9 +1,9 @@
-//! Who may come in: the door in front of every route.
+//! Authentication and authorization: the middleware in front of every route.
 //!
-//! With a token, writes, admin reads and whatever costs money need it. Without one they are open to this machine only, and
-//! then two kinds of visitor are to be kept out. A web page can make its visitor's browser send requests to 127.0.0.1 (that
-//! shows in `Origin`), and can point a host name of its own at 127.0.0.1 to be of the same origin (that shows in `Host`).
-//! And a reverse proxy on this machine passes the requests of strangers on (that shows in the headers that it adds).
+//! With `ADMIN_TOKEN`, guarded routes require a token or a session. Without it, they serve this machine only.
+//!
+//! On a loopback address more checks apply. `Host` must name this machine (else DNS rebinding). `Origin` must be listed
+//! or the same (else a foreign web page). Without a token, proxy headers are refused (else a remote client).
 
 use std::sync::Arc;
 
@@ -17,38 +17,35 @@ use subtle::ConstantTimeEq as _;
 
 use super::HttpSettings;
 use super::authority::{host_of, is_loopback_name, is_same_origin, plain_origin, split_port};
-use super::keyring::{Keyring, Named};
+use super::keyring::{Named, TokenStore};
 use super::problem::Problem;
 use super::scope::Scope;
 use super::session::{self, COOKIE, Secret, ServerTokens, Session, cookie};
 
-/// Names of visitors without a token of their own.
 const NOBODY: &str = "nobody known";
 const THIS_MACHINE: &str = "this machine";
 const ADMIN_TOKEN: &str = "ADMIN_TOKEN";
 const READ_TOKEN: &str = "http.read_token";
 
-/// Where a script says that it belongs to a page of ours.
 const CSRF_HEADER: &str = "x-csrf-token";
 
-/// What a route asks of its visitors.
+/// The access class of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Probes, metrics and the pages' static files: always answered, whatever name the client used.
+    /// Probes, metrics, static files: always answered, under any `Host`.
     Health,
-    /// Anybody who can reach the server, but no foreign web page.
+    /// All clients, except foreign web pages.
     Public,
-    /// Looking at what is stored. With a token it is asked for, unless reading is open to all; without one, this machine
-    /// alone.
+    /// Reads: with a token if set and reading is not open, else this machine only.
     Read,
-    /// What costs money. With a token it is asked for; without one, this machine alone.
+    /// Work that costs money: with a token if set, else this machine only.
     Check,
-    /// Writes and admin reads, likewise.
+    /// Writes and admin reads: like `Check`, with the admin scope.
     Admin,
 }
 
 impl Access {
-    /// The scope it needs; `None` where anybody may come in.
+    /// `None`: no scope is required.
     const fn scope(self) -> Option<Scope> {
         match self {
             Self::Health | Self::Public => None,
@@ -58,40 +55,36 @@ impl Access {
         }
     }
 
-    /// Whether a token is asked for, where the server has one.
+    /// Whether a token is required, if the server has one.
     pub(crate) const fn is_guarded(self) -> bool {
         self.scope().is_some()
     }
 }
 
-/// What the store says of the credentials that a request carries.
+/// The stored token or session of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
-    /// The token of its `Authorization`, if an admin gave it out.
     named: Option<Named>,
-    /// The session of its cookie.
     session: Option<Session>,
 }
 
-/// Who came in. Handlers find it among the request's extensions.
+/// The authenticated visitor, in the request's extensions.
 #[derive(Debug, Clone)]
-pub(crate) struct Visitor {
-    /// `None`: nobody known.
+pub(crate) struct Principal {
+    /// `None`: an unknown visitor.
     pub(crate) scope: Option<Scope>,
-    /// For the record: `ADMIN_TOKEN`, `token <name>`, `this machine`.
+    /// For the audit log: `ADMIN_TOKEN`, `token <name>`, `this machine`.
     pub(crate) name: Arc<str>,
-    /// Signed in at the pages.
     pub(crate) session: Option<Session>,
 }
 
-impl Default for Visitor {
-    /// Somebody of whom nothing is known.
+impl Default for Principal {
     fn default() -> Self {
         Self { scope: None, name: NOBODY.into(), session: None }
     }
 }
 
-impl Visitor {
+impl Principal {
     fn named(name: &str, scope: Scope) -> Self {
         Self { scope: Some(scope), name: name.into(), ..Self::default() }
     }
@@ -100,36 +93,35 @@ impl Visitor {
         self.scope.is_some_and(|own| own >= scope)
     }
 
-    /// What forms of this visitor's pages carry; empty without a session.
+    /// The CSRF token for forms; empty without a session.
     pub(crate) fn csrf(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.csrf)
     }
 
-    /// Whether a form was sent by a page of this visitor. A request without a session was not let in by a cookie, so another
-    /// site's page could not have made a browser send it.
+    /// Whether a form comes from this visitor's page. Without a session no cookie grants access, so a foreign page
+    /// gains nothing.
     pub(crate) fn is_own_form(&self, csrf: &str) -> bool {
         self.session.as_ref().is_none_or(|session| session.is_own(csrf))
     }
 }
 
-/// What the door and the CORS layer know. Built once per router.
+/// Settings of the authentication and CORS layers.
 #[derive(Debug)]
-pub(crate) struct Doorman {
-    /// Digests of the server's own tokens: comparing digests hides their length as well.
+pub(crate) struct Authenticator {
+    /// Digests: comparing them also hides a token's length.
     tokens: ServerTokens,
-    /// Whether anybody may read.
     open_reading: bool,
-    /// Tokens that an admin gave out, and sessions; `None` where no store is behind the router.
-    keyring: Option<Keyring>,
+    /// `None`: no store.
+    keyring: Option<TokenStore>,
     loopback: bool,
-    /// In the form browsers send: `https://example.org`, without a final slash.
+    /// As browsers send them: `https://example.org`.
     origins: Vec<String>,
     /// Lower case, without port.
     hosts: Vec<String>,
 }
 
-impl Doorman {
-    pub(crate) fn new(settings: &HttpSettings, keyring: Option<Keyring>) -> Self {
+impl Authenticator {
+    pub(crate) fn new(settings: &HttpSettings, keyring: Option<TokenStore>) -> Self {
         Self {
             tokens: ServerTokens {
                 admin: settings.admin_token.as_ref().map(digest_of_secret),
@@ -143,7 +135,7 @@ impl Doorman {
         }
     }
 
-    /// Who asks, where a request may reach a route of that class.
+    /// Returns the visitor if the request may reach this class of routes.
     pub(crate) fn admit(
         &self,
         access: Access,
@@ -151,9 +143,9 @@ impl Doorman {
         uri: &Uri,
         headers: &HeaderMap,
         credentials: &Credentials,
-    ) -> Result<Visitor, Problem> {
+    ) -> Result<Principal, Problem> {
         if access == Access::Health {
-            return Ok(Visitor::default());
+            return Ok(Principal::default());
         }
         self.check_forwarded(headers)?;
         self.check_host(uri, headers)?;
@@ -161,9 +153,9 @@ impl Doorman {
         let known = self.visitor(headers, credentials);
         let Some(needed) = access.scope() else { return Ok(known.unwrap_or_default()) };
         let visitor = match known {
-            // A token that nobody knows is worth saying, whatever would be open without one.
+            // A wrong token is an error even if the route is open.
             Err(problem) if headers.contains_key(header::AUTHORIZATION) => return Err(problem),
-            Err(_) if needed == Scope::Read && self.open_reading => return Ok(Visitor::default()),
+            Err(_) if needed == Scope::Read && self.open_reading => return Ok(Principal::default()),
             known => known?,
         };
         let is_open = needed == Scope::Read && self.open_reading;
@@ -178,7 +170,7 @@ impl Doorman {
         Ok(visitor)
     }
 
-    /// Begins a session for the bearer of a token; `None` if the token is unknown.
+    /// Begins a session; `None` if the token is unknown.
     pub(crate) async fn sign_in(&self, token: &str) -> Result<Option<Secret>, Problem> {
         let Some(keyring) = self.keyring.as_ref().filter(|_| self.has_sessions()) else { return Ok(None) };
         let token = token.trim();
@@ -193,15 +185,14 @@ impl Doorman {
         Ok(session::begin(keyring.store(), scope, id, &self.tokens).await?)
     }
 
-    /// Ends a visitor's session, so that its cookie is of no use any more.
-    pub(crate) async fn sign_out(&self, visitor: &Visitor) -> Result<(), Problem> {
+    pub(crate) async fn sign_out(&self, visitor: &Principal) -> Result<(), Problem> {
         if let (Some(keyring), Some(session)) = (&self.keyring, &visitor.session) {
             session::end(keyring.store(), session).await?;
         }
         Ok(())
     }
 
-    /// Looks up the request's token or session in the store, unless it carries one of the server's own tokens.
+    /// Looks up the token or session in the store, except server tokens.
     pub(crate) async fn credentials(
         &self,
         access: Access,
@@ -222,7 +213,7 @@ impl Doorman {
         } else {
             let Some(secret) = secret_of(headers) else { return Ok(nothing) };
             let session = match session::find(keyring.store(), secret, &self.tokens).await {
-                // A public page is shown all the same, as to a visitor who is not known.
+                // A public page is served even if the store fails.
                 Err(error) if !access.is_guarded() && method.is_safe() => {
                     tracing::debug!(%error, "session lookup failed");
                     None
@@ -238,7 +229,7 @@ impl Doorman {
         Ok(found)
     }
 
-    /// Returns a new session secret if rotation is due. A session that cannot be rotated now is rotated later.
+    /// Returns a new secret if rotation is due. A failed rotation is repeated later.
     async fn rotated(&self, session: &Session) -> Option<Secret> {
         let keyring = self.keyring.as_ref().filter(|_| session.is_due_for_rotation)?;
         session::rotate(keyring.store(), session, &self.tokens)
@@ -248,12 +239,12 @@ impl Doorman {
             .flatten()
     }
 
-    /// Whether people sign in here at all.
+    /// Whether sign-in is possible.
     pub(crate) const fn has_sessions(&self) -> bool {
         self.tokens.admin.is_some()
     }
 
-    /// What one of the server's own tokens allows, and its name.
+    /// The scope and name of a server token.
     fn own(&self, token: &str) -> Option<(Scope, &'static str)> {
         let given = digest(token);
         let is = |known: Option<[u8; 32]>| known.is_some_and(|known| known.ct_eq(&given).into());
@@ -266,19 +257,15 @@ impl Doorman {
         }
     }
 
-    /// On a loopback bind without a token, whoever connects is taken for a user of this machine. A request that a proxy
-    /// passed on comes from somebody else.
+    /// Refuses proxied requests without a token: they can come from other machines.
     fn check_forwarded(&self, headers: &HeaderMap) -> Result<(), Problem> {
         if self.tokens.admin.is_some() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
             return Ok(());
         }
-        Err(Problem::forbidden(
-            "a proxy passed this request on, and this server has no token to tell its users by; set ADMIN_TOKEN and restart \
-             it",
-        ))
+        Err(Problem::forbidden("requests through a reverse proxy need a token; set ADMIN_TOKEN and restart"))
     }
 
-    /// On a loopback bind the name must be one of this machine: a foreign one was rebound to it.
+    /// Requires a host name of this machine: another one indicates DNS rebinding.
     fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         if !self.loopback {
             return Ok(());
@@ -295,7 +282,7 @@ impl Doorman {
         ))
     }
 
-    /// A browser says which page a request comes from. Behind a token nothing depends on it; without one everything does.
+    /// Refuses foreign origins, except if a token is set and the bind is not loopback.
     fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         if !self.loopback && self.tokens.admin.is_some() {
             return Ok(());
@@ -313,11 +300,11 @@ impl Doorman {
         }
     }
 
-    /// Who asks, by token or cookie; without a token, whoever sits at this machine.
-    fn visitor(&self, headers: &HeaderMap, credentials: &Credentials) -> Result<Visitor, Problem> {
+    /// The visitor by token or cookie; without `ADMIN_TOKEN`, a user of this machine.
+    fn visitor(&self, headers: &HeaderMap, credentials: &Credentials) -> Result<Principal, Problem> {
         if self.tokens.admin.is_none() {
             return if self.loopback {
-                Ok(Visitor::named(THIS_MACHINE, Scope::Admin))
+                Ok(Principal::named(THIS_MACHINE, Scope::Admin))
             } else {
                 Err(Problem::forbidden(
                     "without a token this works only when the server listens on 127.0.0.1; set ADMIN_TOKEN and restart it",
@@ -330,10 +317,10 @@ impl Doorman {
             return Ok(signed_in(session.clone()));
         }
         match presented(headers).map(|given| self.own(given)) {
-            Some(Some((scope, name))) => Ok(Visitor::named(name, scope)),
+            Some(Some((scope, name))) => Ok(Principal::named(name, scope)),
             Some(None) => {
                 let named = credentials.named.as_ref();
-                named.map(|token| Visitor::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
+                named.map(|token| Principal::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
                     let detail = "this server does not know the token, or it was revoked";
                     Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", detail)
                         .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")
@@ -349,14 +336,13 @@ impl Doorman {
         }
     }
 
-    /// Whether an origin is one of those that were listed.
     fn lists(&self, origin: &str) -> bool {
         self.origins.iter().any(|known| known == origin)
     }
 }
 
-/// The CORS layer: exact echo for listed origins, nothing for anybody else. Answers preflights itself.
-pub(crate) async fn cors(State(doorman): State<Arc<Doorman>>, request: Request, next: Next) -> Response {
+/// The CORS layer: echoes only listed origins and answers preflights.
+pub(crate) async fn cors(State(doorman): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let listed = origin.filter(|origin| origin.to_str().is_ok_and(|origin| doorman.lists(origin)));
     let preflight = request.method() == Method::OPTIONS
@@ -372,7 +358,7 @@ pub(crate) async fn cors(State(doorman): State<Arc<Doorman>>, request: Request, 
         next.run(request).await
     };
     if !doorman.origins.is_empty() {
-        // The answer differs by origin: caches must not mix them.
+        // Caches must not mix responses for different origins.
         response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     }
     if let Some(origin) = listed {
@@ -393,9 +379,9 @@ fn preflight_answer() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// The door as a layer of one route. Who came in stands in the request's extensions, and a session that is used goes on.
-pub(crate) async fn door(
-    State((doorman, access)): State<(Arc<Doorman>, Access)>,
+/// The authentication layer: adds the [`Principal`] to the request and rotates due sessions.
+pub(crate) async fn auth_middleware(
+    State((doorman, access)): State<(Arc<Authenticator>, Access)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
@@ -404,7 +390,7 @@ pub(crate) async fn door(
     let visitor = match admitted {
         Ok(visitor) => visitor,
         Err(problem) => {
-            // A visitor who is known and may not do this is still known: a page that says so lets them sign out.
+            // The error page offers sign-out, so it needs the visitor.
             let known = doorman.visitor(request.headers(), &credentials).ok();
             let mut response = problem.into_response();
             if let Some(visitor) = known {
@@ -417,7 +403,7 @@ pub(crate) async fn door(
     request.extensions_mut().insert(visitor);
     request.extensions_mut().insert(Arc::clone(&doorman));
     let mut response = next.run(request).await;
-    // A cookie that the page itself sets stays, as at signing out.
+    // A cookie from the handler (sign-out) wins.
     if let Some(session) = session.filter(|_| !response.headers().contains_key(header::SET_COOKIE))
         && let Some(secret) = doorman.rotated(&session).await
         && let Ok(value) = HeaderValue::from_str(&session::set(&secret))
@@ -427,8 +413,8 @@ pub(crate) async fn door(
     Ok(response)
 }
 
-/// A script that calls the API by a cookie says, in a header, what another page cannot know. Forms say it themselves.
-fn check_csrf(visitor: &Visitor, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+/// Requires the CSRF header for API writes by cookie. Forms have a field instead.
+fn check_csrf(visitor: &Principal, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     if method.is_safe() || !uri.path().starts_with("/api/") {
         return Ok(());
     }
@@ -441,17 +427,15 @@ fn check_csrf(visitor: &Visitor, method: &Method, uri: &Uri, headers: &HeaderMap
     ))
 }
 
-/// By the cookie of the pages.
-fn signed_in(session: Session) -> Visitor {
+fn signed_in(session: Session) -> Principal {
     let name: Arc<str> = match &session.token {
         Some(token) => format!("token {}", token.name).into(),
         None if session.scope == Scope::Admin => ADMIN_TOKEN.into(),
         None => READ_TOKEN.into(),
     };
-    Visitor { scope: Some(session.scope), name, session: Some(session) }
+    Principal { scope: Some(session.scope), name, session: Some(session) }
 }
 
-/// The secret in a request's cookie.
 fn secret_of(headers: &HeaderMap) -> Option<Secret> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.filter_map(|line| cookie(line, COOKIE)).find_map(Secret::parse)
@@ -465,7 +449,6 @@ fn digest_of_secret(secret: &SecretString) -> [u8; 32] {
     digest(secret.expose_secret())
 }
 
-/// Whether proxies add that header to what they pass on.
 fn is_of_a_proxy(name: &HeaderName) -> bool {
     *name == header::FORWARDED
         || *name == header::VIA
@@ -473,13 +456,12 @@ fn is_of_a_proxy(name: &HeaderName) -> bool {
         || name.as_str().starts_with("x-forwarded-")
 }
 
-/// The token of the only `Authorization`.
+/// The token of `Authorization`; `None` if the header occurs twice.
 fn presented(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     values.next().filter(|_| values.next().is_none()).and_then(bearer)
 }
 
-/// The token of `Bearer <token>`; never an empty one.
 fn bearer(value: &HeaderValue) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     let token = token.trim();

@@ -1,11 +1,13 @@
-//! Names and origins, as requests and settings write them.
+//! Host names and origins as text.
+//!
+//! No function resolves a name.
 
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, Uri, header};
 use url::{Host, Url};
 
-/// The authority the client asked: of an absolute request line, else of the only `Host`.
+/// The authority: of an absolute request line, else of the only `Host`.
 pub(super) fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a str> {
     if let Some(authority) = uri.authority() {
         return Some(authority.as_str());
@@ -15,7 +17,7 @@ pub(super) fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Option<&'a st
     hosts.next().is_none().then_some(host)
 }
 
-/// `name:port`, `name`, `[::1]:port` or `[::1]`; the brackets stay.
+/// Splits `name:port`, `name`, `[::1]:port` or `[::1]`; the brackets stay.
 pub(super) fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let end = match authority.rfind(']') {
         Some(bracket) => bracket + 1,
@@ -30,14 +32,15 @@ pub(super) fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     (!name.is_empty()).then_some((name, port))
 }
 
-/// `localhost` and the literals of the loopback network. No other name: whatever it resolves to, somebody else says so.
+/// Whether a name is `localhost` or a loopback address. Others are excluded, because foreign DNS decides what they
+/// resolve to.
 pub(super) fn is_loopback_name(name: &str) -> bool {
     let bare = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Whether a page of that origin was served under the authority that is asked now. The scheme is left out: behind a proxy
-/// that ends TLS the page's is https and ours is not; the port tells them apart.
+/// Whether a page of this origin came from this authority. Schemes are ignored, because a proxy may end TLS; ports
+/// differ.
 pub(super) fn is_same_origin(origin: &str, authority: Option<&str>) -> bool {
     let same = || {
         let page = Url::parse(origin).ok()?;
@@ -49,8 +52,8 @@ pub(super) fn is_same_origin(origin: &str, authority: Option<&str>) -> bool {
     same().unwrap_or(false)
 }
 
-/// As a browser writes the origin of such an address: no path, no default port, lower case. A browser extension's has a scheme
-/// of its own (`chrome-extension://<id>`), which the standard counts as "null"; every sandboxed page would be that as well.
+/// The origin as browsers write it: no path, no default port, lower case. Browser extensions keep their scheme
+/// (`chrome-extension://<id>`), because the standard's "null" also matches sandboxed pages.
 pub fn origin_of(url: &Url) -> String {
     let origin = url.origin();
     if origin.is_tuple() {
@@ -59,7 +62,6 @@ pub fn origin_of(url: &Url) -> String {
     format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default()).to_lowercase()
 }
 
-/// The same of a configured text.
 pub(super) fn plain_origin(configured: &str) -> String {
     Url::parse(configured).map_or_else(|_| configured.trim_end_matches('/').to_lowercase(), |url| origin_of(&url))
 }

@@ -1,8 +1,7 @@
-//! Bodies of requests: how large, how long they may take to arrive, and how many large ones are in memory at once.
+//! Limits of request bodies: size, time, and number of large ones in memory.
 //!
-//! A layer of each route reads the body before the handler runs. Most routes take a claim, a rule or a form, and get a small
-//! limit; items and imports come in bulk. A large body and what is made of it cost a multiple of its size, so that only a few are
-//! in work at the same time; the others wait unread.
+//! A layer reads the body before the handler runs. Items and imports may be large. Processing takes a multiple of a
+//! body's size, so few large ones are processed at once and the others wait unread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,39 +16,32 @@ use tokio::sync::Semaphore;
 
 use super::problem::Problem;
 
-/// Paths whose bodies may be as large as `http.max_body`.
+/// Paths with bodies up to `http.max_body`.
 const LARGE_BODY_PATHS: [&str; 2] = ["/api/items", "/api/domains/import"];
 
-/// The largest body of every other path, and the largest one that is not counted as large.
+/// Maximum body of other paths; a larger one counts as large.
 pub(super) const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// How long a small body may take to arrive.
 const SMALL_BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same for a large one: 8 MiB at 100 kB/s.
+/// Enough for 8 MiB at 100 kB/s.
 const LARGE_BODY_TIMEOUT: Duration = Duration::from_secs(80);
 
-/// How much of a body that is too large is read and discarded.
+/// Maximum number of bytes that are read and discarded of a body that is too large.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 
-/// Large bodies in work at the same time.
 const MAX_LARGE_BODIES: usize = 4;
-/// Longest wait for a free place among large bodies.
 const LARGE_BODY_WAIT: Duration = Duration::from_secs(10);
 
-/// The limits of all routes.
 #[derive(Debug)]
 pub(super) struct BodyLimits {
     max_bytes: usize,
     large: Arc<Semaphore>,
 }
 
-/// The limits of one route.
 #[derive(Debug, Clone)]
 pub(super) struct BodyLimit {
     max_bytes: usize,
     timeout: Duration,
-    /// How long a large body waits for others.
     wait: Duration,
-    /// Of routes with large bodies.
     large: Option<Arc<Semaphore>>,
 }
 
@@ -68,7 +60,7 @@ impl BodyLimits {
     }
 }
 
-/// The layer that reads a route's body whole, so that the handler need not wait for it.
+/// The layer that reads the whole body first.
 pub(super) async fn read(State(limit): State<BodyLimit>, request: Request, next: Next) -> Result<Response, Problem> {
     if request.body().is_end_stream() {
         return Ok(next.run(request).await);
@@ -76,9 +68,9 @@ pub(super) async fn read(State(limit): State<BodyLimit>, request: Request, next:
     let length = request.headers().get(header::CONTENT_LENGTH);
     let length = length.and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     let is_too_large = length.is_some_and(|length| length > limit.max_bytes);
-    // Held until the handler has answered.
+    // Held until the handler has responded.
     let _place = match &limit.large {
-        // A body of unknown length may be a large one.
+        // A body of unknown length may be large.
         Some(large) if !is_too_large && length.is_none_or(|length| length > SMALL_BODY_BYTES) => {
             let place = tokio::time::timeout(limit.wait, Arc::clone(large).acquire_owned()).await;
             // The semaphore is never closed.
@@ -94,7 +86,8 @@ pub(super) async fn read(State(limit): State<BodyLimit>, request: Request, next:
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }
 
-/// The whole body. One that is too large is read on and discarded: a client that is still sending would not see the answer.
+/// Reads the body. Discards the rest if it is too large, because a client that is still sending would not see the
+/// response.
 async fn collected(body: Body, limit: &BodyLimit, length: Option<usize>) -> Result<Vec<u8>, Problem> {
     let announced = length.unwrap_or_default();
     if announced > MAX_DISCARDED_BYTES.max(limit.max_bytes) {
@@ -172,7 +165,6 @@ mod tests {
             [(0, 200, 200), (64 << 10, 200, 200), (65 << 10, 413, 200), (101 << 10, 413, 413)]
         {
             let whole = || Body::from(vec![b' '; bytes]);
-            // Without a length.
             let chunks = || {
                 let chunks = vec![vec![b' '; 1024]; bytes / 1024];
                 Body::from_stream(stream::iter(chunks.into_iter().map(Ok::<_, std::io::Error>)))
@@ -183,7 +175,6 @@ mod tests {
             }
         }
         assert_eq!(sent(&large, "/api/items", "abc").await.1, b"3");
-        // One that does not end is not read to its end.
         let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1 << 20]));
         assert_eq!(sent(&small, "/api/verify", Body::from_stream(endless)).await.0, 413);
     }

@@ -1,4 +1,6 @@
-//! A person's own check of one claim: by the API, by a page, whole or while it runs.
+//! Checks of one claim for a person, with or without progress events.
+//!
+//! A check waits for one of `CHECKS_AT_ONCE` places, then runs the pipeline.
 
 use std::sync::Arc;
 
@@ -12,18 +14,17 @@ use super::problem::Problem;
 use crate::domain::{Item, ItemResult, ids};
 use crate::pipeline::{self, Outcome, Progress, Request, Watcher};
 
-/// Longest claim, characters. Longer texts are items.
+/// Maximum claim, characters; longer texts are items.
 const MOST_CHARS: usize = 5_000;
 
-/// A claim that can be checked.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct CheckRequest {
     item: Item,
 }
 
-/// What a running check tells, in this order; `Done` or `Failed` is the last.
+/// Events of a check; `Done` or `Failed` is the last.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum CheckEvent {
     Stage(&'static str),
     Trace(String),
     /// The cause in its stored form.
@@ -32,19 +33,20 @@ pub(crate) enum Told {
     Failed(Problem),
 }
 
-impl Asked {
+impl CheckRequest {
     pub(crate) fn new(claim: &str, language: Option<&str>) -> Result<Self, Problem> {
         let claim = claim.trim();
         if claim.is_empty() {
-            return Err(Problem::invalid("the claim is empty; send the statement that is to be checked"));
+            return Err(Problem::invalid("the claim is empty; send the statement to check"));
         }
         if claim.chars().nth(MOST_CHARS).is_some() {
-            return Err(Problem::invalid(
-                "the claim is longer than 5000 characters; send a text like that to /api/items",
-            ));
+            return Err(Problem::invalid(format!(
+                "the claim has {} characters, at most {MOST_CHARS} are allowed; send long texts to /api/items",
+                claim.chars().count()
+            )));
         }
         if claim.contains('\0') {
-            return Err(Problem::invalid("the claim holds the NUL character; send plain text"));
+            return Err(Problem::invalid("the claim contains the NUL character; send plain text"));
         }
         let language = language.map(language_of).transpose()?;
         Ok(Self { item: check_item(claim, language.as_deref()) })
@@ -56,8 +58,8 @@ impl Asked {
     }
 }
 
-/// The item a person's claim is checked as. The same claim in the same language is the same item, however often and
-/// wherever it is asked, so that a second question is answered from the store.
+/// The item for a person's claim. The same claim and language give the same item, so a repeated check is read from the
+/// store.
 pub fn check_item(claim: &str, language: Option<&str>) -> Item {
     let claim = claim.trim();
     let hash = match language {
@@ -69,31 +71,33 @@ pub fn check_item(claim: &str, language: Option<&str>) -> Item {
     item
 }
 
-/// `pt-BR` and `PT` are `pt`.
+/// Normalizes `pt-BR` and `PT` to `pt`.
 fn language_of(given: &str) -> Result<String, Problem> {
     let code = given.trim().split(['-', '_']).next().unwrap_or_default().to_lowercase();
     if matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_lowercase()) {
         Ok(code)
     } else {
-        Err(Problem::invalid("language is a code of two letters, like en or ru; leave it out to have it found out"))
+        let given: String = given.chars().take(20).collect();
+        Err(Problem::invalid(format!(
+            "language must be an ISO 639-1 code such as en or ru (got {given:?}); omit it to detect the language"
+        )))
     }
 }
 
-/// Checks it, when it is its turn.
-pub(crate) async fn check(app: &App, asked: Asked, watcher: Option<Watcher>) -> Result<ItemResult, Problem> {
+/// Runs a check after waiting for a place.
+pub(crate) async fn check(app: &App, asked: CheckRequest, watcher: Option<Watcher>) -> Result<ItemResult, Problem> {
     run(app, Request { watcher, ..Request::personal(asked.item) }).await
 }
 
-/// Judges a stored item once more, when it is its turn. An edit of it that was sent after `sent_at` and is stored meanwhile is
-/// answered with instead.
+/// Re-evaluates a stored item. Returns the newer result if an edit after `sent_at` was stored meanwhile.
 pub(crate) async fn again(app: &App, item: Item, sent_at: Option<DateTime<Utc>>) -> Result<ItemResult, Problem> {
     run(app, Request { again: true, sent_at, ..Request::personal(item) }).await
 }
 
 async fn run(app: &App, request: Request) -> Result<ItemResult, Problem> {
-    // Never closed; and without a place the check would merely go uncounted.
+    // The semaphore is never closed; without a permit the check is only uncounted.
     let _place = app.checks.acquire().await;
-    // Twice at most: a stored answer can be cleaned away between being found and being read.
+    // Retried once: a stored result can be deleted before it is read.
     for _ in 0..2 {
         match pipeline::run(&app.services, &request).await? {
             Outcome::Done(result) => return Ok(*result),
@@ -107,18 +111,17 @@ async fn run(app: &App, request: Request) -> Result<ItemResult, Problem> {
     Err(Problem::unavailable("store-away", "the stored answer vanished while it was read; ask again"))
 }
 
-/// The state of a check that tells.
 struct Running {
     check: Option<BoxFuture<'static, Result<ItemResult, Problem>>>,
     progress: UnboundedReceiver<Progress>,
-    last: Option<Told>,
+    last: Option<CheckEvent>,
 }
 
-/// The check as it runs. Whoever drops the stream ends the check: what it had learnt by then is kept, and nothing else.
-pub(crate) fn told(app: App, asked: Asked) -> impl Stream<Item = Told> + Send + 'static {
+/// The events of a check. Dropping the stream ends it; cached data stays, but no result is stored.
+pub(crate) fn told(app: App, asked: CheckRequest) -> impl Stream<Item = CheckEvent> + Send + 'static {
     let (sender, progress) = unbounded_channel();
     let watcher = Watcher::new(Arc::new(move |progress| {
-        // Nobody listens any more: the check is about to be dropped.
+        // The stream was dropped; the check ends too.
         let _gone = sender.send(progress).is_err();
     }));
     let check: BoxFuture<'static, Result<ItemResult, Problem>> =
@@ -130,26 +133,26 @@ pub(crate) fn told(app: App, asked: Asked) -> impl Stream<Item = Told> + Send + 
     })
 }
 
-async fn next(running: &mut Running) -> Option<Told> {
+async fn next(running: &mut Running) -> Option<CheckEvent> {
     let Some(check) = running.check.as_mut() else {
-        // The check has ended: first the progress that still waits, then the answer.
+        // Remaining progress first, then the result.
         return running.progress.try_recv().ok().map(told_of).or_else(|| running.last.take());
     };
-    // Either goes on where it was: a message that was received is told, and the check is not lost by being looked at.
+    // Both branches are cancel-safe.
     let done = tokio::select! {
         biased;
         Some(progress) = running.progress.recv() => return Some(told_of(progress)),
         done = check => done,
     };
     running.check = None;
-    running.last = Some(done.map_or_else(Told::Failed, |result| Told::Done(Box::new(result))));
+    running.last = Some(done.map_or_else(CheckEvent::Failed, |result| CheckEvent::Done(Box::new(result))));
     running.progress.try_recv().ok().map(told_of).or_else(|| running.last.take())
 }
 
-fn told_of(progress: Progress) -> Told {
+fn told_of(progress: Progress) -> CheckEvent {
     match progress {
-        Progress::Stage(stage) => Told::Stage(stage),
-        Progress::Trace(line) => Told::Trace(line),
-        Progress::Degraded(cause) => Told::Degraded(cause.to_string()),
+        Progress::Stage(stage) => CheckEvent::Stage(stage),
+        Progress::Trace(line) => CheckEvent::Trace(line),
+        Progress::Degraded(cause) => CheckEvent::Degraded(cause.to_string()),
     }
 }

@@ -1,4 +1,6 @@
-//! Answers that come piece by piece, as server-sent events.
+//! Server-sent events.
+//!
+//! Heartbeats and a header keep proxies from closing or buffering the stream.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,24 +13,22 @@ use serde::Serialize;
 
 use super::problem::Problem;
 
-/// Between two signs of life: proxies end a connection that says nothing.
+/// Proxies end a silent connection.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// An event with its data in one line of JSON.
 pub(crate) fn named(name: &str, data: &impl Serialize) -> Event {
     match serde_json::to_string(data) {
         Ok(line) => Event::default().event(name).data(line),
         Err(error) => {
-            tracing::error!(%error, event = name, "an event could not be written");
+            tracing::error!(%error, event = name, "server-sent event could not be written");
             Event::default().event("problem").data(Problem::internal().shown().to_string())
         }
     }
 }
 
-/// A stream of events as an answer.
 pub(crate) fn streamed(events: impl Stream<Item = Event> + Send + 'static) -> Response {
     let events = events.map(Ok::<Event, Infallible>).boxed();
     let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
-    // A proxy that gathers an answer before it passes it on (nginx does) would show nothing until the end.
+    // nginx would show nothing until the end.
     ([(HeaderName::from_static("x-accel-buffering"), "no")], sse).into_response()
 }

@@ -1,8 +1,9 @@
-//! An example of each body that the API takes, and of answers that are short: `/openapi.json` and `/docs` show them.
+//! Examples for `/openapi.json` and `/docs`.
+//!
+//! A test checks them against the schemas.
 
 use serde_json::{Value, json};
 
-/// A body as a client would send it; `None` for operations without one.
 pub(super) fn body(operation: &str) -> Option<Value> {
     Some(match operation {
         "verify" => json!({
@@ -31,7 +32,6 @@ pub(super) fn body(operation: &str) -> Option<Value> {
     })
 }
 
-/// A success as a client would get it, where it is short.
 pub(super) fn answer(operation: &str) -> Option<Value> {
     Some(match operation {
         "sendItems" => json!({ "accepted": 1, "rejected": [], "rejected_count": 0 }),

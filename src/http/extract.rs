@@ -1,4 +1,6 @@
-//! Reading requests: bodies, queries and paths, with errors that say what is wrong and what would be right.
+//! Extractors for bodies, queries and paths.
+//!
+//! Their errors say what is wrong and what is right.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -9,17 +11,16 @@ use serde::de::{DeserializeOwned, Error as _};
 
 use super::problem::Problem;
 
-/// What a body says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     Json,
-    /// One JSON document a line.
+    /// One JSON document per line.
     JsonLines,
 }
 
 impl BodyKind {
-    /// From `Content-Type`. It must be named: a web page may send any other type to a foreign server without being asked,
-    /// these only after a preflight, which is refused.
+    /// Reads `Content-Type`, which is required. Web pages may send other types without a preflight; for these types the
+    /// preflight is refused.
     fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let kind = value.split(';').next().unwrap_or_default().trim().to_lowercase();
@@ -33,7 +34,6 @@ impl BodyKind {
     }
 }
 
-/// A body with its kind; nothing else is known of it.
 #[derive(Debug)]
 pub(crate) struct RawBody {
     pub(crate) kind: BodyKind,
@@ -51,15 +51,15 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
                 "send the header Content-Type: application/json (or application/x-ndjson for one item a line)",
             )
         })?;
-        // In memory already: a layer of the route read it, within the route's limits.
+        // A layer of the route has read it.
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|_cut_off| Problem::bad_request("the body could not be read to its end"))?;
         Ok(Self { kind, bytes })
     }
 }
 
-/// A JSON body of a known shape: 400 if it is no JSON, 422 if it has another shape. It is read into that shape at once; a tree
-/// of values would take a hundred times the body's size.
+/// A JSON body: 400 if it is not JSON, 422 if it has another shape. Parsed directly, because a tree of values would
+/// take a hundred times its size.
 #[derive(Debug)]
 pub(crate) struct ApiJson<T>(pub(crate) T);
 
@@ -73,7 +73,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ApiJson<T> {
         }
         let shaped = serde_json::from_slice(&body.bytes).map_err(|error| {
             if error.is_data() {
-                Problem::invalid(format!("the body has another shape than expected: {error}; see /openapi.json"))
+                Problem::invalid(format!("the body does not match the schema: {error}; see /openapi.json"))
             } else {
                 Problem::bad_request(format!("the body is not JSON: {error}"))
             }
@@ -82,7 +82,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for ApiJson<T> {
     }
 }
 
-/// A query string of a known shape.
 #[derive(Debug)]
 pub(crate) struct ApiQuery<T>(pub(crate) T);
 
@@ -97,7 +96,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for ApiQuer
     }
 }
 
-/// The one variable part of a path, percent-decoded.
+/// The variable part of a path, percent-decoded.
 #[derive(Debug)]
 pub(crate) struct ApiPath(pub(crate) String);
 
@@ -108,12 +107,12 @@ impl<S: Send + Sync> FromRequestParts<S> for ApiPath {
         let Path(text) = Path::<String>::from_request_parts(parts, state)
             .await
             .map_err(|_rejection| Problem::bad_request("the path is not UTF-8 once its %-codes are decoded"))?;
-        // No identifier holds it, and no database compares with it.
+        // No id contains NUL, and databases reject it.
         if text.contains('\0') { Err(Problem::not_found("nothing has that name")) } else { Ok(Self(text)) }
     }
 }
 
-/// A whole number, also one that is written with a point (`12.0` is an integer to JSON Schema).
+/// Reads a whole number, also `12.0`, which is an integer in JSON Schema.
 pub(crate) fn whole<'de, D, N>(deserializer: D) -> Result<N, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -122,7 +121,7 @@ where
     whole_of(&serde_json::Number::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("expected a whole number"))
 }
 
-/// The same, or nothing.
+/// Like [`whole`], but optional.
 pub(crate) fn maybe_whole<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -141,19 +140,21 @@ fn whole_of<N: TryFrom<i64>>(number: &serde_json::Number) -> Option<N> {
     N::try_from(digits.parse().ok()?).ok()
 }
 
-/// Rows of one page: `given`, or 50.
+/// Rows per page, by default 50.
 pub(crate) fn page_limit<N: TryFrom<i64>>(given: Option<i64>) -> Result<N, Problem> {
     let limit = given.unwrap_or(50);
     let is_one = (1..=200).contains(&limit);
-    is_one.then(|| N::try_from(limit).ok()).flatten().ok_or_else(|| Problem::bad_request("limit is between 1 and 200"))
+    let found = is_one.then(|| N::try_from(limit).ok()).flatten();
+    found.ok_or_else(|| Problem::bad_request(format!("limit must be between 1 and 200 (got {limit})")))
 }
 
-/// Text of a query parameter: trimmed, `None` when blank, refused when no database could compare with it.
+/// Trims a text; `None` if blank; an error if too long or with NUL.
 pub(crate) fn query_text(name: &str, given: Option<String>, most_chars: usize) -> Result<Option<String>, Problem> {
     let Some(text) = given.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) else { return Ok(None) };
     if text.contains('\0') || text.chars().nth(most_chars).is_some() {
         return Err(Problem::bad_request(format!(
-            "{name} is longer than {most_chars} characters or holds the NUL character"
+            "{name} has {} characters (at most {most_chars}) or contains the NUL character",
+            text.chars().count()
         )));
     }
     Ok(Some(text))

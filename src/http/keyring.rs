@@ -1,5 +1,6 @@
-//! Tokens that an admin gave out: looked up in the store, and remembered for some seconds, so that a revoked one ends soon and
-//! a busy one costs no query for each request.
+//! Stored tokens, cached for [`BELIEVED`].
+//!
+//! The cache saves a query per request, and revocation still takes effect within seconds.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,12 +15,11 @@ use super::problem::Problem;
 use super::scope::Scope;
 use crate::store::{SessionToken, Store, StoreError, StoredToken};
 
-/// How long what the store said is believed: a revoked token ends within it.
+/// Cache time; a revoked token ends within it.
 const BELIEVED: Duration = Duration::from_secs(5);
-/// What is remembered: more than tokens there are; the rest are guesses.
+/// Cache size; more than there are tokens, because guesses are cached too.
 const MOST_KNOWN: u64 = 1_000;
 
-/// A valid token that an admin gave out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) id: i64,
@@ -29,40 +29,36 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// The token of a session that has this scope.
     pub(crate) fn of_session(token: SessionToken, scope: Scope) -> Self {
         Self { id: token.id, name: token.name.into(), scope, per_minute: token.requests_per_minute }
     }
 }
 
-/// The tokens of the store.
 #[derive(Debug)]
-pub(crate) struct Keyring {
+pub(crate) struct TokenStore {
     store: Store,
     /// By digest.
     known: Cache<[u8; 32], Option<Named>>,
-    /// Of each token that has a rate of its own.
+    /// Of tokens with their own limit, by id.
     limits: Mutex<HashMap<i64, (u32, Arc<PeerLimit>)>>,
 }
 
-impl Keyring {
+impl TokenStore {
     pub(crate) fn new(store: Store) -> Self {
         let known = Cache::builder().max_capacity(MOST_KNOWN).time_to_live(BELIEVED).build();
         Self { store, known, limits: Mutex::default() }
     }
 
-    /// Where sessions are stored.
     pub(crate) const fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The valid token of that digest.
     pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<Named>, Problem> {
         let found = self.known.try_get_with(digest, async {
             let stored = self.store.token_of(digest).await?;
             Ok::<_, StoreError>(stored.as_ref().and_then(named))
         });
-        // Requests that waited for the same answer share its error, so that it cannot be taken apart.
+        // Concurrent lookups share the error, so it cannot be matched by value.
         found.await.map_err(|error| {
             tracing::warn!(%error, "token lookup failed");
             Problem::unavailable(
@@ -72,7 +68,7 @@ impl Keyring {
         })
     }
 
-    /// Takes one request of a token with a rate of its own.
+    /// Counts a request of a token with its own limit.
     pub(crate) fn take(&self, token: &Named) -> Result<(), Problem> {
         let Some(per_minute) = token.per_minute else { return Ok(()) };
         let limit = {
@@ -87,7 +83,7 @@ impl Keyring {
                 None => return Ok(()),
             }
         };
-        // All who have the token are one client.
+        // All bearers count as one client.
         limit.take(IpAddr::V4(Ipv4Addr::UNSPECIFIED)).map_err(|wait| {
             Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,

@@ -1,4 +1,6 @@
-//! How often one client may ask, and how long it may take.
+//! The rate limit per client and the timeout per request.
+//!
+//! Client addresses are those of connections; forwarding headers are never trusted.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
@@ -20,21 +22,18 @@ use tokio::time::Instant;
 use super::peer::{Peer, client};
 use super::problem::Problem;
 
-/// A page that opens asks several things at once and a large file is sent in many parts, so a quarter of a minute's share
-/// may come in one go, and never fewer than this.
+/// A page sends several requests at once, so a burst is a quarter of a minute's requests or at least this number.
 const SMALLEST_BURST: u32 = 10;
 
-/// Addresses that have been quiet long enough are forgotten every so many requests, so that the table stays as large as
-/// the number of clients of the last minute.
+/// Interval, in requests, for removing idle addresses from the table.
 const FORGET_EVERY: u32 = 1024;
 
 /// Probes: never counted, and answered on reserved connections.
 const PROBES: [&str; 3] = ["/healthz", "/readyz", "/metrics"];
 
-/// Static files of the pages, which ask nothing of the store: not counted either. Everything else is.
+/// Static files: not counted, because they use no store.
 const STATIC_FILES: &str = "/assets/";
 
-/// Whether a path is one that monitoring asks for.
 pub(super) fn is_probe(path: &str) -> bool {
     PROBES.contains(&path)
 }
@@ -43,7 +42,7 @@ fn is_counted(path: &str) -> bool {
     !is_probe(path) && !path.starts_with(STATIC_FILES)
 }
 
-/// The runtime's clock, counted from the start of the server.
+/// Time since server start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuntimeClock(Instant);
 
@@ -51,13 +50,12 @@ impl Clock for RuntimeClock {
     type Instant = Nanos;
 
     fn now(&self) -> Nanos {
-        // 584 years fit.
+        // Enough for 584 years.
         Nanos::new(u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
-/// Requests per client address. The address is the connection's: `X-Forwarded-For` is whatever a client writes, so behind
-/// a proxy all clients share one allowance and the proxy is the place to count them.
+/// Requests per connection address. Clients can forge `X-Forwarded-For`, so behind a proxy all share one limit.
 #[derive(Debug)]
 pub(crate) struct PeerLimit<C: Clock<Instant = Nanos> = RuntimeClock> {
     limiter: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<Nanos>>,
@@ -66,7 +64,7 @@ pub(crate) struct PeerLimit<C: Clock<Instant = Nanos> = RuntimeClock> {
 }
 
 impl PeerLimit {
-    /// `None` for 0 requests a minute: no limit.
+    /// Creates a limit; `None` for 0, which means no limit.
     pub(crate) fn new(per_minute: u32) -> Option<Self> {
         Self::with_clock(per_minute, RuntimeClock(Instant::now()))
     }
@@ -80,7 +78,7 @@ impl<C: Clock<Instant = Nanos> + Clone> PeerLimit<C> {
         Some(Self { limiter: RateLimiter::hashmap_with_clock(quota, clock.clone()), clock, seen: AtomicU32::new(0) })
     }
 
-    /// Takes one request of that client, or says how long it should wait.
+    /// Counts one request; the error is the time to wait.
     pub(super) fn take(&self, peer: IpAddr) -> Result<(), Duration> {
         if self.seen.fetch_add(1, Ordering::Relaxed) % FORGET_EVERY == FORGET_EVERY - 1 {
             self.limiter.retain_recent();
@@ -90,7 +88,7 @@ impl<C: Clock<Instant = Nanos> + Clone> PeerLimit<C> {
     }
 }
 
-/// Who sent a request; the unspecified address where no connection stands behind it.
+/// The client address; unspecified without a connection.
 pub(crate) fn peer(request: &Request) -> IpAddr {
     request
         .extensions()
@@ -98,7 +96,7 @@ pub(crate) fn peer(request: &Request) -> IpAddr {
         .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(Peer(address))| address.ip())
 }
 
-/// The layer that refuses a client in a hurry.
+/// The layer that refuses a client above its rate.
 pub(crate) async fn rate(State(limit): State<Arc<PeerLimit>>, request: Request, next: Next) -> Response {
     if is_counted(request.uri().path())
         && let Err(wait) = limit.take(peer(&request))
@@ -114,7 +112,7 @@ pub(crate) async fn rate(State(limit): State<Arc<PeerLimit>>, request: Request, 
     next.run(request).await
 }
 
-/// The layer that gives a request up after its time. What it was doing is dropped where it waits; transactions roll back.
+/// The timeout layer. A slow request is dropped; transactions roll back.
 pub(crate) async fn patience(State(longest): State<Duration>, request: Request, next: Next) -> Response {
     match tokio::time::timeout(longest, next.run(request)).await {
         Ok(response) => response,

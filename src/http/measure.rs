@@ -1,4 +1,6 @@
-//! How many requests are answered, how, and how fast.
+//! Metrics of requests.
+//!
+//! The outermost layer of the router.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -7,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::telemetry::metrics;
 
-/// Counts the request once its answer begins. Paths are no label: they hold ids.
+/// Counts a request. Paths are not a label, because they contain ids.
 pub(crate) async fn measured(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let response = next.run(request).await;

@@ -1,14 +1,12 @@
-//! The HTTP interface: what operators, admins and other programs ask the daemon.
+//! The HTTP interface of the daemon.
 //!
-//! [`routes`] holds one file per resource, [`ui`] the pages; [`router`] puts the layers around them, [`auth`] decides who may come in,
-//! [`problem`] makes every error `application/problem+json`, [`openapi`] describes the whole from the same table the
-//! router is built from.
+//! [`routes`] has one file per API resource and [`ui`] has the pages. [`router`] adds the layers, [`auth`] grants
+//! access, [`problem`] makes every error `application/problem+json`, and [`openapi`] describes the API.
 //!
-//! What this room never does: know how a part was built, hold SQL, decide a verdict, trust a header that says who the
-//! client is, or show a secret.
+//! This module never contains SQL, decides a verdict, trusts forwarding headers, or shows a secret.
 //!
-//! To add an endpoint: write its handler in the file of its resource and add a line to that file's `ROUTES`; the router,
-//! the guard, the timeout and `/openapi.json` follow from the line.
+//! To add an endpoint, write a handler and add a line to the `ROUTES` of its file. Router, access check, timeout and
+//! `/openapi.json` follow from that line.
 
 mod auth;
 mod authority;
@@ -59,23 +57,22 @@ pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token
 pub use routes::verify::{VerifyAnswer, answer as verify_answer};
 pub use server::serve;
 
-/// Checks that run at the same time. Each keeps several pages in memory and asks providers that allow a few calls a
-/// minute; a person who has to wait is better served than ten who time out together.
+/// Each check keeps several pages in memory and uses slow providers; more at once would time out together.
 const CHECKS_AT_ONCE: usize = 16;
 
-/// What the endpoints work with. Cheap to clone.
+/// Services and settings of the endpoints. Cheap to clone.
 #[derive(Clone)]
 pub struct HttpState {
     pub services: Arc<Services>,
     pub queue: Arc<dyn Queue>,
     pub settings: Arc<HttpSettings>,
-    /// Cancelled when the process is told to stop: from then on it is not ready, while it finishes what it began.
+    /// Cancelled at shutdown: the process is not ready but finishes its work.
     pub stopping: CancellationToken,
     /// A failed background task makes the process unready.
     pub supervisor: Supervisor,
-    /// Why this process takes no items from the queue; `None` while it does.
+    /// Why this process takes no items; `None` while it does.
     pub intake_paused: Arc<dyn Fn() -> Option<String> + Send + Sync>,
-    /// The metrics in Prometheus' text format.
+    /// Metrics in the Prometheus text format.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
@@ -85,22 +82,18 @@ impl fmt::Debug for HttpState {
     }
 }
 
-/// Exports of items that read from the store at the same time. Each reads the whole store, one query an item, on
-/// connections that all pages share.
+/// Each export reads the whole store, one query per item, on connections that all pages share.
 const EXPORTS_AT_ONCE: usize = 1;
 
-/// What handlers see: the parts `app` gave, and what belongs to this router alone.
+/// State of handlers: [`HttpState`] with this router's limits and caches.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
     state: HttpState,
     pub(crate) checks: Arc<Semaphore>,
     pub(crate) exports: Arc<Semaphore>,
     pub(crate) looks: Arc<Looks>,
-    /// The last day's figures.
     pub(crate) overview: Arc<Recent<Overview>>,
-    /// Domains that could not be read lately.
     pub(crate) unreadable: Arc<Recent<Vec<UnreadableDomain>>>,
-    /// The document of `/openapi.json`.
     pub(crate) openapi: Arc<str>,
 }
 
@@ -126,32 +119,32 @@ impl Deref for App {
     }
 }
 
-/// How the server is set up. `Debug` shows the token as redacted.
+/// Server settings. `Debug` redacts tokens.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct HttpSettings {
-    /// Needed for everything but what is public when set; without it all of that works on a loopback bind only.
+    /// Required for guarded routes. Without it, they work on a loopback bind only.
     pub admin_token: Option<SecretString>,
-    /// May look at what is stored, and no more; counts only beside an admin's.
+    /// A token with the scope `read`; needs `admin_token`.
     pub read_token: Option<SecretString>,
-    /// Anybody may look at what is stored.
+    /// Reading needs no token.
     pub open_reading: bool,
-    /// The address listened on is of this machine only.
+    /// The listen address is a loopback address.
     pub loopback: bool,
-    /// Web origins that may call the API, like `https://desk.example.org`; empty: CORS is off.
+    /// Web origins like `https://desk.example.org`; empty: CORS is off.
     pub allowed_origins: Vec<String>,
-    /// Names besides the loopback ones that `Host` may hold on a loopback bind, without port.
+    /// Further names for `Host` on a loopback bind, without port.
     pub allowed_hosts: Vec<String>,
-    /// Largest body of items and imports, bytes; other bodies are small.
+    /// Maximum body of items and imports, bytes.
     pub max_body_bytes: usize,
     /// Per client address; 0: no limit.
     pub requests_per_minute: u32,
-    /// The store is inside this process.
+    /// The store is embedded.
     pub embedded: bool,
     pub version: &'static str,
-    /// How long a request may take that has to wait for a check; longer than the pipeline's own limit.
+    /// Timeout of checks; longer than the pipeline's own limit.
     pub request_timeout: Duration,
-    /// What all providers together may cost in a month, US dollars; `None` where nothing limits them.
+    /// Monthly cap of all providers, US dollars.
     pub monthly_cap_usd: Option<f64>,
     /// This process takes items from the queue.
     pub worker: bool,

@@ -1,4 +1,6 @@
-//! `/openapi.json`: a document of `OpenAPI` 3.1, built from the table of routes and the schemas of the types themselves.
+//! `/openapi.json`: an `OpenAPI` 3.1 document, built from the routes and types.
+//!
+//! Doc comments of types become descriptions.
 
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -30,8 +32,7 @@ pub fn document(version: &str) -> Value {
         "info": {
             "title": "corroborate",
             "version": version,
-            "description": "Evidence beside the news: looks the claims of news items up, reads the sources, and says \
-                            how far they agree.",
+            "description": "Checks claims in news items against published sources and returns verdicts with citations.",
             "license": {"name": env!("CARGO_PKG_LICENSE"), "identifier": env!("CARGO_PKG_LICENSE")}
         },
         "servers": [{"url": "/"}],
@@ -56,7 +57,7 @@ pub fn document(version: &str) -> Value {
     })
 }
 
-/// Pages that programs may want to lead people to. Where a visitor has to sign in they lead there.
+/// Pages that other programs may link to. They redirect to sign-in if necessary.
 const PAGES: &[(&str, &str, &str)] =
     &[("/", "home", "The page on which people check claims"), ("/docs", "docs", "This description for people")];
 
@@ -73,7 +74,7 @@ fn page(operation: &str, summary: &str) -> Value {
     })
 }
 
-/// Operations that answer 201 where they made something, and 200 where they changed it.
+/// Operations with 201 after creating and 200 after changing.
 const MAKES_OR_CHANGES: [&str; 1] = ["putDomain"];
 
 fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
@@ -107,13 +108,13 @@ fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
         }
     }
     if route.access.is_guarded() {
-        // The second, empty alternative is the server without a token, or the check asked on the server's own machine.
+        // The empty alternative: no token is set, or a check on this machine.
         operation["security"] = json!([{"admin": []}, {}]);
     }
     operation
 }
 
-/// The resource a path belongs to.
+/// The resource of a path.
 fn tag(path: &str) -> &str {
     path.strip_prefix("/api/").and_then(|rest| rest.split('/').next()).unwrap_or("daemon")
 }
@@ -146,7 +147,7 @@ fn problem() -> Value {
     })
 }
 
-/// Fails unless a schema written by hand names exactly the members that are sent.
+/// Fails unless a handwritten schema names exactly the sent members.
 #[cfg(test)]
 pub(crate) fn assert_described(schema: routes::SchemaOf, sent: &Value) {
     let schema = schema(&mut SchemaGenerator::default()).to_value();

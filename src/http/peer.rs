@@ -1,17 +1,19 @@
-//! The other end of a connection, and whom it counts as.
+//! The client's address, and how it is counted.
+//!
+//! Forwarding headers are ignored.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The client at the other end of a connection. A request has it as `ConnectInfo`.
+/// The client's address; requests have it as `ConnectInfo`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// One client: an IPv4 address, or the /64 network that a household gets of IPv6.
+/// An IPv4 address, or the /64 network that one customer gets in IPv6.
 pub(super) fn client(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() & (u128::MAX << 64);
-            // The loopback address is alone in its network.
+            // The loopback address is counted alone.
             IpAddr::V6(if address.is_loopback() { address } else { Ipv6Addr::from_bits(network) })
         }
         v4 @ IpAddr::V4(_) => v4,

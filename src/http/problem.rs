@@ -1,4 +1,7 @@
-//! Errors as `application/problem+json` (RFC 9457), with texts that say what to do.
+//! Errors as `application/problem+json` (RFC 9457), with advice.
+//!
+//! Handlers return a [`Problem`]. The outermost layer, [`finish`], adds the path and logs the request. Problems never
+//! contain secrets or internal errors.
 
 use std::error::Error;
 use std::time::Duration;
@@ -15,13 +18,12 @@ use crate::broker::QueueError;
 use crate::pipeline::PipelineError;
 use crate::store::StoreError;
 
-/// The media type of every error.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
-/// What a client is asked to wait while the store or the queue is away: about as long as a restart takes.
+/// `Retry-After` while something is away: about the time of a restart.
 const AWAY: Duration = Duration::from_secs(5);
 
-/// One error on its way to a client. Nothing in it may be secret.
+/// An error response. Contains no secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -39,12 +41,12 @@ impl Problem {
         Self { status, label, detail: detail.into(), retry_after: None, challenge: None, members: Map::new() }
     }
 
-    /// The request is malformed: it could not be read at all.
+    /// 400: unreadable.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }
 
-    /// The request was read, and a value in it makes no sense.
+    /// 422: readable, with a wrong value.
     pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", detail)
     }
@@ -57,12 +59,12 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }
 
-    /// Something the answer needs is away and will come back.
+    /// 503: temporarily away.
     pub(crate) fn unavailable(label: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, label, detail).retry_after(AWAY)
     }
 
-    /// Our own fault; what happened stands in the log only.
+    /// 500: only the log has the cause.
     pub(crate) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -76,7 +78,6 @@ impl Problem {
         self
     }
 
-    /// `WWW-Authenticate`.
     pub(crate) fn challenge(mut self, challenge: &'static str) -> Self {
         self.challenge = Some(challenge);
         self
@@ -87,12 +88,11 @@ impl Problem {
         self
     }
 
-    /// What is wrong and what to do.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// As an event of a stream, which has no status.
+    /// The document for an event stream, which has no status.
     pub(crate) fn shown(&self) -> Value {
         self.document(None)
     }
@@ -115,7 +115,7 @@ impl Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         if let Some(wait) = self.retry_after {
-            // Rounded up: a client that waits exactly this long must not be refused again.
+            // Rounded up, so that a client that waits this long is not refused again.
             let seconds = wait.as_millis().div_ceil(1000).max(1);
             headers.insert(header::RETRY_AFTER, HeaderValue::from(u64::try_from(seconds).unwrap_or(u64::MAX)));
         }
@@ -125,10 +125,10 @@ impl Problem {
         response
     }
 
-    /// For an error status that somebody else answered with (the router's 405, the body limit's 413).
+    /// The problem for an error of another layer (the router's 405, the body limit's 413).
     fn of_status(status: StatusCode) -> Self {
         match status {
-            // The router adds `Allow` after every layer, so the text cannot name the methods.
+            // The router adds `Allow` after all layers, so the text cannot name methods.
             StatusCode::METHOD_NOT_ALLOWED => Self::new(
                 status,
                 "method-not-allowed",
@@ -151,7 +151,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.render(None);
-        // `finish` adds what only it knows: the path.
+        // `finish` renders it again with the path.
         response.extensions_mut().insert(self);
         response
     }
@@ -160,18 +160,18 @@ impl IntoResponse for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::ClocksDiffer { .. }) {
-            tracing::warn!(label = error.label(), %error, "a request was refused because two clocks differ");
+            tracing::warn!(label = error.label(), %error, "request refused because clocks differ");
             return Self::unavailable("clocks-differ", error.to_string());
         }
         let away = error.is_outage();
         if away {
-            tracing::warn!(label = error.label(), error = %chain(&error), "the store could not answer a request");
+            tracing::warn!(label = error.label(), error = %chain(&error), "store unavailable for a request");
             Self::unavailable(
                 "store-away",
                 "the store cannot be reached at the moment; try again, /readyz says when it is back",
             )
         } else {
-            tracing::error!(label = error.label(), error = %chain(&error), "the store failed a request");
+            tracing::error!(label = error.label(), error = %chain(&error), "store error in a request");
             Self::internal()
         }
     }
@@ -179,12 +179,12 @@ impl From<StoreError> for Problem {
 
 impl From<QueueError> for Problem {
     fn from(error: QueueError) -> Self {
-        tracing::warn!(label = error.label(), error = %chain(&error), "the queue could not serve a request");
+        tracing::warn!(label = error.label(), error = %chain(&error), "queue unavailable for a request");
         match error {
             QueueError::Closed => {
                 Self::unavailable("shutting-down", "the server is stopping; try again when it is back")
             }
-            // A half-done batch may be sent again whole: the same item with the same text is done once.
+            // Sending again is safe: an item with the same text is processed once.
             _ => Self::unavailable(
                 "queue-away",
                 "the queue cannot be reached at the moment; send the same request again, what already arrived is not done twice",
@@ -198,11 +198,11 @@ impl From<PipelineError> for Problem {
         match error {
             PipelineError::Store(error) => error.into(),
             PipelineError::Inference(error) => {
-                tracing::warn!(error = %chain(&error), "a check could not be finished");
+                tracing::warn!(error = %chain(&error), "check failed");
                 Self::unavailable("model-away", "a model this check needs cannot be used at the moment; try again")
             }
             PipelineError::Texts(_) => {
-                tracing::warn!(error = %chain(&error), "a check could not be finished");
+                tracing::warn!(error = %chain(&error), "check failed");
                 Self::unavailable(
                     "text-work",
                     "the text could not be worked on; send a shorter one, or try again later",
@@ -224,7 +224,7 @@ fn chain(error: &dyn Error) -> String {
     line
 }
 
-/// What a caught panic answers. The panic hook has printed the place; the message goes to the log, never to the client.
+/// The panic message goes to the log, never to the client.
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over by value")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let message = panic
@@ -232,12 +232,12 @@ pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&'static str>().copied())
         .unwrap_or("without a message");
-    tracing::error!(panic = message, "a request handler panicked");
+    tracing::error!(panic = message, "request handler panicked");
     Problem::internal().into_response()
 }
 
-/// The outermost layer: every error leaves as a problem document with the path in it, every request leaves one log line.
-/// Queries are not logged, nor bodies: they hold what people asked about.
+/// The outermost layer. Adds the path to problems and logs requests, but never queries or bodies: they contain what
+/// people asked about.
 pub(crate) async fn finish(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
@@ -252,11 +252,11 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let route = route.as_deref().unwrap_or("unknown");
-    tracing::debug!(%method, route, status = status.as_u16(), millis, "answered");
+    tracing::debug!(%method, route, status = status.as_u16(), millis, "request answered");
     response
 }
 
-/// Marks an error that is a page already.
+/// Marks an error that already is a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AsShown;
 
@@ -268,10 +268,10 @@ fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
     let problem = known.unwrap_or_else(|| Problem::of_status(response.status()));
     let (mut parts, _body) = response.into_parts();
     let (whole, body) = problem.render(Some(path)).into_parts();
-    // What inner layers said beside the body stays (Allow, CORS), except what described the old body.
+    // Headers of inner layers stay (`Allow`, CORS), except those of the old body.
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.extend(whole.headers);
-    // The server drops the body of an answer to HEAD by itself, but tests see what is built here.
+    // The server drops this body itself; tests need it here.
     let body = if method == Method::HEAD { Body::empty() } else { body };
     Response::from_parts(parts, body)
 }

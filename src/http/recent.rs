@@ -1,5 +1,6 @@
-//! One look at a time, whose outcome all who ask share: what anybody may ask must not take the connections that workers
-//! need, however many ask.
+//! A cached lookup that runs once at a time.
+//!
+//! Many clients of public routes cannot take the connections that workers need.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-/// What was found last, kept for a while.
+/// The latest result of a lookup, kept for a fixed time.
 #[derive(Debug)]
 pub(crate) struct Recent<T> {
     keep: Duration,
-    /// Held during a look, so that those who come meanwhile wait for it and find its outcome.
+    /// Locked during a lookup, so that others wait for its result.
     found: Mutex<Option<(Instant, T)>>,
 }
 
@@ -20,8 +21,7 @@ impl<T: Clone> Recent<T> {
         Self { keep, found: Mutex::default() }
     }
 
-    /// What was found within the time that it is kept; else `look` is run. A caller that goes away during its look leaves
-    /// it to the next one.
+    /// Returns the cached result, or runs `look`. If the caller is dropped, the next one runs it.
     pub(crate) async fn get(&self, look: impl Future<Output = T>) -> T {
         let mut found = self.found.lock().await;
         if let Some((at, known)) = found.as_ref()
@@ -34,7 +34,7 @@ impl<T: Clone> Recent<T> {
         fresh
     }
 
-    /// The same of a look that can fail: a failure is handed on, and the next caller looks again.
+    /// Like [`Self::get`], but errors are not cached.
     pub(crate) async fn try_get<E>(&self, look: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let mut found = self.found.lock().await;
         if let Some((at, known)) = found.as_ref()

@@ -1,4 +1,6 @@
-//! The router: every route of the table, behind the layers that all of them share.
+//! The router: every route of the tables behind the shared layers.
+//!
+//! Tables are in [`super::routes`] and [`super::ui`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +12,22 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::MethodRouter;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::auth::{self, Access, Doorman};
+use super::auth::{self, Access, Authenticator};
 use super::bodies::{self, BodyLimits};
-use super::keyring::Keyring;
+use super::keyring::TokenStore;
 use super::limit::{self, PeerLimit};
 use super::measure;
 use super::problem::{self, Problem};
-use super::routes::{Patience, Route};
+use super::routes::{Route, TimeoutClass};
 use super::{App, HttpSettings, HttpState, openapi, routes, ui};
 
-/// The longest an ordinary request may take.
+/// Timeout of ordinary requests.
 const SHORT: Duration = Duration::from_secs(30);
 
-/// The longest that many rows or dead letters may take.
+/// Timeout of requests on many rows or dead letters.
 const LONG: Duration = Duration::from_mins(5);
 
-/// The router of the daemon; with `health_only` nothing but the probes and the metrics is there.
+/// The router of the daemon; with `health_only`, only probes and metrics.
 pub fn router(state: HttpState, health_only: bool) -> Router {
     let settings = Arc::clone(&state.settings);
     let openapi = openapi::document(settings.version).to_string().into();
@@ -37,16 +39,15 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
         .iter()
         .filter(|_| !health_only)
         .map(|page| (Door::of_page(page), (page.mount)().with_state(app.clone())));
-    let keyring = Keyring::new(app.services.store.clone());
-    assemble(&settings, Doorman::new(&settings, Some(keyring)), routes.chain(pages))
+    let keyring = TokenStore::new(app.services.store.clone());
+    assemble(&settings, Authenticator::new(&settings, Some(keyring)), routes.chain(pages))
 }
 
-/// What stands before a handler.
 struct Door {
     path: &'static str,
     access: Access,
-    patience: Patience,
-    /// Refusals are pages, too.
+    patience: TimeoutClass,
+    /// Errors are pages.
     is_page: bool,
 }
 
@@ -60,18 +61,21 @@ impl Door {
     }
 }
 
-/// Puts the layers around the routes. From the outside in: what is answered is counted, errors become problems, panics
-/// become errors, CORS, the rate; then for each route its door, its body and its time. A body is read only for a
-/// visitor who is authorised.
-fn assemble(settings: &HttpSettings, doorman: Doorman, routes: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
+/// From the outside in: metrics, problems, panics, CORS, rate limit; per route: authentication, body, timeout. Only
+/// authorised visitors get their body read.
+fn assemble(
+    settings: &HttpSettings,
+    doorman: Authenticator,
+    routes: impl Iterator<Item = (Door, MethodRouter)>,
+) -> Router {
     let doorman = Arc::new(doorman);
     let body_limits = BodyLimits::new(settings.max_body_bytes);
     let mut router = Router::new();
     for (route, handler) in routes {
-        let door = from_fn_with_state((Arc::clone(&doorman), route.access), auth::door);
+        let auth_middleware = from_fn_with_state((Arc::clone(&doorman), route.access), auth::auth_middleware);
         let patience = from_fn_with_state(longest(route.patience, settings), limit::patience);
         let body = from_fn_with_state(body_limits.of(route.path), bodies::read);
-        let mut handler = handler.route_layer(patience).route_layer(body).route_layer(door);
+        let mut handler = handler.route_layer(patience).route_layer(body).route_layer(auth_middleware);
         if route.is_page {
             handler = handler.route_layer(from_fn_with_state(Arc::clone(&doorman), ui::as_page));
         }
@@ -88,11 +92,11 @@ fn assemble(settings: &HttpSettings, doorman: Doorman, routes: impl Iterator<Ite
         .layer(from_fn(measure::measured))
 }
 
-fn longest(patience: Patience, settings: &HttpSettings) -> Duration {
+fn longest(patience: TimeoutClass, settings: &HttpSettings) -> Duration {
     match patience {
-        Patience::Short => SHORT,
-        Patience::Check => settings.request_timeout,
-        Patience::Long => LONG,
+        TimeoutClass::Short => SHORT,
+        TimeoutClass::Check => settings.request_timeout,
+        TimeoutClass::Long => LONG,
     }
 }
 

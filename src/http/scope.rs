@@ -1,13 +1,15 @@
-//! What visitors may do.
+//! Scopes of visitors.
+//!
+//! Stored tokens and sessions have one; routes require one.
 
-/// What a visitor may do. Each includes those before it.
+/// The rights of a visitor. Each scope includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
-    /// Look at items, evidence, lists and providers.
+    /// Read items, evidence, lists and providers.
     Read,
-    /// Have claims checked, which may cost money.
+    /// Check claims, which may cost money.
     Check,
-    /// Change things.
+    /// Change data and settings.
     Admin,
 }
 

@@ -1,13 +1,11 @@
-//! The HTTP server: accepts connections, bounds how many there are and how long their clients may take, and ends them in order.
+//! The HTTP server: accepts connections, limits their number and time, and closes them in order.
 //!
-//! 1. The accept loop registers each connection ([`registry`]). It never waits for a place: if there is none, a connection that
-//!    only waits is closed in favour of the new one.
-//! 2. A task of its own serves each connection. Its socket ([`stream`]) ends it if the head of a request does not arrive in
-//!    time, if no further request follows, or if the client stops taking an answer.
-//! 3. On the few reserved connections, which are used while the server works for all others, probes are answered and nothing else.
-//! 4. At the stop, connections that wait are closed at once, and answers that are being written get some time.
+//! 1. The accept loop registers each connection ([`registry`]). If no place is free, it closes an idle connection.
+//! 2. A task serves each connection. Its socket ([`stream`]) enforces the timeouts.
+//! 3. While all connections work, a few reserved ones answer probes only.
+//! 4. At shutdown, idle connections close at once and responses in progress get some time.
 //!
-//! Bodies have limits of their own, by route: see [`super::bodies`].
+//! Bodies are limited per route: see [`super::bodies`].
 
 mod registry;
 mod stream;
@@ -38,28 +36,23 @@ use super::limit::is_probe;
 use super::peer::Peer;
 use super::problem::Problem;
 
-/// Connections at once. Well below the usual limit of 1,024 open files, which the store, the broker and fetching share.
+/// Well below the usual limit of 1,024 open files, which the store, broker and fetching share.
 const MAX_CONNECTIONS: usize = 512;
-/// Further connections, for probes while the server works for all others.
+/// Further connections, for probes while all others work.
 const RESERVED_CONNECTIONS: usize = 32;
-/// How long clients may take.
 const TIMEOUTS: Timeouts =
     Timeouts { head: Duration::from_secs(10), keep_alive: Duration::from_secs(30), write: Duration::from_secs(30) };
-/// How long the head of a request may take on a reserved connection.
 const RESERVED_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a reserved connection may exist in total.
 const RESERVED_LIFETIME: Duration = Duration::from_secs(10);
-/// The most that a connection buffers; the head of a request must fit. A request with a larger head gets 431.
+/// A request with a larger head gets 431.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
-/// How long answers that are being written may take after the stop.
+/// Timeout of responses in progress at shutdown.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(20);
-/// Pause after an accept that failed, for example because the process has too many open files.
+/// Pause after a failed accept, for example with too many open files.
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
-/// Between two warnings that connections find no room.
 const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown`, then finishes the requests that have begun, for a while at most. `per_client`: connections that one
-/// client may have.
+/// Serves until `shutdown`, then finishes open requests within a time limit. `per_client`: maximum connections.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -71,7 +64,6 @@ pub async fn serve(
     Ok(())
 }
 
-/// What all connections share. Cheap to clone.
 #[derive(Debug, Clone)]
 struct Server {
     router: Router,
@@ -87,16 +79,16 @@ async fn serve_with(listener: TcpListener, server: Server, per_client: usize) {
     drop(listener);
     registry.close_waiting();
     let ended = async { while connections.join_next().await.is_some() {} };
-    // A request that is cut off has committed nothing: its tasks end with the set.
+    // A request that is cut off has committed nothing.
     if tokio::time::timeout(LAST_ANSWERS_TIMEOUT, ended).await.is_err() {
-        tracing::warn!("requests were still being answered when the server stopped");
+        tracing::warn!("requests still open when the server stopped");
     }
 }
 
 async fn accept(listener: &TcpListener, server: &Server, registry: &Registry, connections: &mut JoinSet<()>) {
     let mut warned_at: Option<Instant> = None;
     loop {
-        // Each arm only waits: no connection is lost by looking at the others.
+        // Each branch is cancel-safe.
         let accepted = tokio::select! {
             () = server.shutdown.cancelled() => return,
             Some(_ended) = connections.join_next() => continue,
@@ -104,7 +96,6 @@ async fn accept(listener: &TcpListener, server: &Server, registry: &Registry, co
         };
         let (tcp, peer) = match accepted {
             Ok(accepted) => accepted,
-            // The client has gone already.
             Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
                 tracing::warn!(%error, "accepting a connection failed");
@@ -120,7 +111,7 @@ async fn accept(listener: &TcpListener, server: &Server, registry: &Registry, co
             warned_at = Some(Instant::now());
             tracing::warn!(
                 client = %peer.ip(),
-                "no HTTP connection is free: only probes are answered; a reverse proxy may need more (http.connections_per_client)"
+                "all HTTP connections in use; answering probes only. Raise http.connections_per_client for a reverse proxy"
             );
         }
         if let Some(registered) = registered {
@@ -134,12 +125,11 @@ fn is_of_the_client(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Serves one connection to its end.
 async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered: Registered) {
     let Server { router, timeouts, shutdown } = server;
-    // Answers are small and written whole; waiting to fill a packet only delays them.
+    // Responses are written whole, so waiting to fill a packet only delays them.
     if let Err(error) = tcp.set_nodelay(true) {
-        tracing::debug!(%error, "TCP_NODELAY could not be set");
+        tracing::debug!(%error, "setting TCP_NODELAY failed");
     }
     let (place, close) = (registered.place, registered.close.clone());
     let activity = Activity::new(registered);
@@ -150,7 +140,6 @@ async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered
     let stream = Stream::new(tcp, Arc::clone(&activity), timeouts);
     let service = service_fn(move |request| answer(request, peer, place, router.clone(), Arc::clone(&activity)));
     let served = http1::Builder::new()
-        // The stream has the times.
         .header_read_timeout(None)
         .keep_alive(place == Place::General)
         .max_buf_size(MAX_BUFFER_BYTES)
@@ -165,7 +154,7 @@ async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered
     };
     tokio::pin!(served, closed);
     let ended = tokio::select! {
-        // The connection is dropped as it is: closed for another one, it serves nothing; reserved, its time is over.
+        // Closed while idle, or its reserved time is over.
         () = &mut closed => return,
         ended = &mut served => ended,
         () = shutdown.cancelled() => {
@@ -183,7 +172,7 @@ async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered
 
 /// A connection was closed for another one while a request arrived.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection was closed in favour of another one")]
+#[error("the connection was closed because all connections are in use")]
 struct Closed;
 
 async fn answer(

@@ -1,13 +1,14 @@
-//! Sessions of people at the pages: a random secret in a cookie, and a row in the store that says what its bearer may do.
+//! Sessions of the web UI: a random secret in a cookie and a row in the store.
 //!
-//! The store holds SHA-256 of the secret, so a copy of the store opens no session. A session ends at signing out, when the
-//! token it began with is revoked, and twelve hours after signing in. One that began with a token of the server itself also
-//! ends when that token changes: the store holds HMAC-SHA256 of the token, keyed with the secret. A copy of the store lacks the
-//! key, and a cookie lacks the MAC, so neither alone can confirm a guess of the token.
+//! The store has only the secret's SHA-256. A session ends at sign-out, when its token is revoked, or twelve hours
+//! after sign-in.
 //!
-//! A used session gets a new secret every hour. The earlier one is accepted for another minute, for requests that a browser's
-//! other tabs had already sent. Each session has a random token of its own against forged forms, which outlives rotation: a
-//! form that was opened before may still be sent.
+//! A session of a server token also ends when that token changes. The row has an HMAC-SHA256 of the token, keyed with
+//! the secret. A copy of the store lacks the key and a cookie lacks the MAC, so neither alone can confirm a guessed
+//! token.
+//!
+//! The secret changes every hour. The old one stays valid for a minute, because other tabs may have sent requests. The
+//! CSRF token never changes, so open forms still work.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ use super::keyring::Named;
 use super::scope::Scope;
 use crate::store::{NewSession, SessionOrigin, Store, StoreError, StoredSession};
 
-/// The cookie. `__Host-` would need TLS, which a loopback server has not.
+/// A `__Host-` prefix would need TLS, which a loopback server lacks.
 pub(crate) const COOKIE: &str = "corroborate_session";
-/// How long a browser keeps the cookie: the lifetime of a session.
+/// Lifetime of the cookie and of a session.
 const MAX_AGE_SECONDS: u32 = 12 * 60 * 60;
 /// Length of a secret in the cookie, characters.
 const SECRET_DIGITS: usize = 64;
@@ -42,7 +43,7 @@ impl Secret {
         Self(hex(&rand::random::<[u8; 32]>()))
     }
 
-    /// `None` of a text that cannot be one, such as a cookie of an earlier version: the store need not be asked.
+    /// Returns `None` without a store query if the text cannot be a secret.
     pub(crate) fn parse(value: &str) -> Option<Self> {
         let is_hex = value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         (value.len() == SECRET_DIGITS && is_hex).then(|| Self(value.to_owned()))
@@ -56,7 +57,7 @@ impl Secret {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
-    /// The MAC of a server's own token, keyed with this secret. `token` is the token's digest.
+    /// The MAC of a server token. `token` is its digest.
     fn mac(&self, token: &[u8; 32]) -> Option<[u8; 32]> {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
         mac.update(b"corroborate server token");
@@ -65,7 +66,6 @@ impl Secret {
     }
 }
 
-/// Digests of the server's own tokens.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerTokens {
     pub(crate) admin: Option<[u8; 32]>,
@@ -73,7 +73,6 @@ pub(crate) struct ServerTokens {
 }
 
 impl ServerTokens {
-    /// The token whose bearer has that scope.
     fn of(&self, scope: Scope) -> Option<[u8; 32]> {
         match scope {
             Scope::Admin => self.admin,
@@ -83,13 +82,12 @@ impl ServerTokens {
     }
 }
 
-/// A session that is valid now.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
     pub(crate) scope: Scope,
-    /// What forms of its pages carry.
+    /// The CSRF token of its forms.
     pub(crate) csrf: Arc<str>,
-    /// The stored token that it began with; `None`: one of the server's own.
+    /// `None`: a server token.
     pub(crate) token: Option<Named>,
     pub(crate) is_due_for_rotation: bool,
     secret: Secret,
@@ -118,13 +116,13 @@ impl Session {
         })
     }
 
-    /// Whether a form was made by a page of this session.
+    /// Whether a form comes from this session.
     pub(crate) fn is_own(&self, csrf: &str) -> bool {
         self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into()
     }
 }
 
-/// Begins a session; returns its secret for the cookie.
+/// Begins a session; returns its secret, or `None` without a server token of this scope.
 pub(crate) async fn begin(
     store: &Store,
     scope: Scope,
@@ -143,13 +141,13 @@ pub(crate) async fn begin(
     Ok(Some(secret))
 }
 
-/// The session of a secret; `None` if there is none, it has ended, or the server's own token has changed.
+/// The session of a secret; `None` if it has ended or its server token has changed.
 pub(crate) async fn find(store: &Store, secret: Secret, tokens: &ServerTokens) -> Result<Option<Session>, StoreError> {
     let stored = store.session(secret.digest()).await?;
     Ok(stored.and_then(|stored| Session::of(stored, secret, tokens)))
 }
 
-/// Gives a session a new secret, if it is time and no other request did so first.
+/// Replaces the secret, unless another request was first.
 pub(crate) async fn rotate(
     store: &Store,
     session: &Session,
@@ -164,12 +162,10 @@ pub(crate) async fn rotate(
     Ok(is_rotated.then_some(secret))
 }
 
-/// Ends a session.
 pub(crate) async fn end(store: &Store, session: &Session) -> Result<(), StoreError> {
     store.end_session(session.secret.digest()).await
 }
 
-/// Bytes as lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _infallible = write!(text, "{byte:02x}");
@@ -177,17 +173,16 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// `Set-Cookie` of a session.
+/// The `Set-Cookie` value of a session.
 pub(crate) fn set(secret: &Secret) -> String {
     format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax; Max-Age={MAX_AGE_SECONDS}", secret.value())
 }
 
-/// The same, to forget it.
+/// The `Set-Cookie` value that deletes the cookie.
 pub(crate) fn forget() -> String {
     format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0")
 }
 
-/// A cookie of that name among those of a request.
 pub(crate) fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
     header
         .split(';')
@@ -198,7 +193,6 @@ pub(crate) fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 impl Session {
-    /// A session that no store holds.
     pub(crate) fn for_test(scope: Scope) -> Self {
         let csrf = hex(&rand::random::<[u8; 32]>()).into();
         Self { scope, csrf, token: None, is_due_for_rotation: false, secret: Secret::random() }

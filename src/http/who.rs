@@ -1,16 +1,18 @@
-//! Who does something, for the record of who changed what.
+//! The author of a change.
+//!
+//! Handlers take [`Who`] as a parameter.
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use serde_json::Value;
 
 use super::App;
-use super::auth::Visitor;
+use super::auth::Principal;
 use super::peer::Peer;
 use super::problem::Problem;
 use crate::store::AuditEntry;
 
-/// Like `token desk at 10.0.0.7`.
+/// The visitor and address, like `token desk at 10.0.0.7`.
 #[derive(Debug, Clone)]
 pub(crate) struct Who(pub(crate) String);
 
@@ -18,7 +20,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        let visitor = parts.extensions.get::<Visitor>().map_or("nobody known", |visitor| visitor.name.as_ref());
+        let visitor = parts.extensions.get::<Principal>().map_or("nobody known", |visitor| visitor.name.as_ref());
         let peer = parts.extensions.get::<ConnectInfo<Peer>>();
         Ok(Self(match peer {
             Some(ConnectInfo(Peer(address))) => format!("{visitor} at {}", address.ip()),
@@ -28,9 +30,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
 }
 
 impl Who {
-    /// Writes down what was done. It is done already: where this fails, the log holds it.
+    /// Records a change in the audit log. If that fails, the process log still has it.
     pub(crate) async fn did(&self, app: &App, action: &str, subject: &str, detail: Option<Value>) {
-        tracing::info!(who = self.0, action, subject, "done by a person");
+        tracing::info!(who = self.0, action, subject, "admin action");
         let entry = AuditEntry {
             at: app.services.clock.now(),
             who: self.0.clone(),
@@ -39,7 +41,7 @@ impl Who {
             detail,
         };
         if let Err(error) = app.services.store.note_audit(&entry).await {
-            tracing::error!(%error, who = self.0, action, subject, "what was done could not be written down");
+            tracing::error!(%error, who = self.0, action, subject, "writing the audit log failed");
         }
     }
 }

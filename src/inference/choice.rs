@@ -1,12 +1,13 @@
-//! Which folder's model does a task, by the rules of the configuration.
+//! Selects the model of each task from the model folders, by the configuration.
+//!
+//! [`choose`] selects one model, [`together`] all that work together. Nothing is loaded here.
 
 use super::{ModelFolder, Task, sets};
 use crate::config::InferenceConfig;
 
-/// In the configuration: the best there is.
+/// Selects the best available model.
 pub const AUTO: &str = "auto";
 
-/// Why nothing can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
     #[error(
@@ -21,7 +22,7 @@ pub enum ChoiceError {
     Several { task: Task, names: String },
 }
 
-/// What the configuration names for a task: a model, [`AUTO`], or the word for none.
+/// Returns the configured value: a model name, [`AUTO`], or that of [`without`].
 pub fn wanted(config: &InferenceConfig, task: Task) -> &str {
     match task {
         Task::Embedding => &config.embedder,
@@ -30,7 +31,7 @@ pub fn wanted(config: &InferenceConfig, task: Task) -> &str {
     }
 }
 
-/// The key that chooses the model of a task, with its variable.
+/// Returns the configuration key with its environment variable.
 pub const fn key(task: Task) -> &'static str {
     match task {
         Task::Embedding => "inference.embedder (INFERENCE_EMBEDDER)",
@@ -39,7 +40,7 @@ pub const fn key(task: Task) -> &'static str {
     }
 }
 
-/// The choice that does without a model.
+/// Returns the configuration value for no model.
 pub const fn without(task: Task) -> &'static str {
     match task {
         Task::Embedding => "hashed",
@@ -48,11 +49,11 @@ pub const fn without(task: Task) -> &'static str {
     }
 }
 
-/// The model of that task: the one `wanted` names, else the only one the operator brought, else the one that ships.
-/// `None` where there is none, or where it is to be done without.
+/// Returns the named model, otherwise the operator's only one, otherwise the bundled one. `None` if none exists or is
+/// wanted.
 ///
 /// # Errors
-/// A name that nothing has, and several that were brought while none is named.
+/// An unknown name, or several operator models without a name.
 pub fn choose<'a>(
     task: Task,
     wanted: &str,
@@ -80,11 +81,11 @@ pub fn choose<'a>(
     Ok(all().next())
 }
 
-/// The models of a task that work together, those before the others: a text goes to the first that reads it.
+/// Returns the models that work together; a text goes to the first that reads it.
 ///
-/// Vectors of two models are not compared, and relevance has one scale, so that only stance has several. What the operator names
-/// works alone, and so does a model of their own. One of a set that was pulled is for other languages than those that ship read:
-/// these keep theirs, which they were trained and measured for, unless the one of the set is named.
+/// Only stance can have several: vectors of two models are not comparable, and relevance has one scale. A named model
+/// or the operator's own works alone. A pulled model of a set follows the bundled ones, which keep the languages that
+/// they were measured for.
 ///
 /// # Errors
 /// Those of [`choose`].

@@ -1,19 +1,18 @@
-//! What can be wrong with a model before it is used. Every message says what, where, and what to do.
+//! Errors of a model before its use.
+//!
+//! Each message has the problem, the location and the fix.
 
 use std::path::PathBuf;
 
-/// Why a model's folder cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ModelError {
     #[error("cannot list the models in {}: {detail}; give `models_dir` (MODELS_DIR) a readable folder", path.display())]
     Directory { path: PathBuf, detail: String },
-    #[error("cannot read {file} of the model in {location}: {detail}; put the file there or take the folder away")]
+    #[error("cannot read {file} of the model in {location}: {detail}; add the file or remove the folder")]
     File { location: String, file: String, detail: String },
-    #[error("{location}: model.toml is not right: {detail}")]
+    #[error("{location}: model.toml is invalid: {detail}")]
     Manifest { location: String, detail: String },
-    #[error(
-        "the models in {first} and {second} are both called {name}: give one of them another `name` in its model.toml"
-    )]
+    #[error("the models in {first} and {second} have the same name {name}; change `name` in one model.toml")]
     SameName { name: String, first: String, second: String },
     #[error(
         "{file} of the model in {location} is not the file that its model.toml names: its SHA-256 is {found}, not \
@@ -24,10 +23,7 @@ pub enum ModelError {
         "cannot read the tokenizer {file} of the model in {location}: {detail}; it must be a Hugging Face tokenizer.json"
     )]
     Tokenizer { location: String, file: String, detail: String },
-    #[error(
-        "the tokenizer and the model in {location} do not belong together: {detail}; take both files from the same \
-         export"
-    )]
+    #[error("the tokenizer and the model in {location} do not match: {detail}; use both files of one export")]
     Vocabulary { location: String, detail: String },
     #[error(
         "cannot read the model {file} in {location}: {detail}; it must be an ONNX graph with its weights in the file"
@@ -39,7 +35,7 @@ pub enum ModelError {
     )]
     Operator { location: String, operator: String, detail: String },
     #[error(
-        "the model in {location} wants an input named {input}, which nobody can fill; known are input_ids, \
+        "the model in {location} has an unknown input {input}; supported are input_ids, \
          attention_mask, token_type_ids and position_ids: export the plain encoder"
     )]
     Input { location: String, input: String },
@@ -51,6 +47,6 @@ pub enum ModelError {
     Task { location: String, expected: &'static str, found: &'static str },
     #[error("the first run of the model in {location} failed: {detail}; the file may be damaged or of an unusual kind")]
     Probe { location: String, detail: String },
-    #[error("the runtime for the model in {location} cannot be had: {detail}")]
+    #[error("the runtime for the model in {location} is unavailable: {detail}")]
     Runtime { location: String, detail: String },
 }

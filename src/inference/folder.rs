@@ -1,6 +1,6 @@
-//! Where models lie: a folder with a `model.toml` and the files it names, on disk or inside the binary.
+//! Model folders: a `model.toml` and the files that it names, on disk or in the binary.
 //!
-//! Nothing here runs a model, so it is there without the feature `models` as well.
+//! Reads and verifies files. Runs no model, so it needs no feature `models`.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,12 @@ use sha2::{Digest, Sha256};
 pub use super::error::ModelError;
 pub use super::manifest::{Label, Manifest, PairOrder, Pooling, Task};
 
-/// The file that makes a folder a model.
 pub const MANIFEST_FILE: &str = "model.toml";
 
-/// Files of a model that is inside the binary: name and content.
 type BundledFiles = &'static [(&'static str, &'static [u8])];
 
-/// The models of the repository's `models/`, so that one file is all there is to deploy. To add one: its folder there,
-/// its files here, and its origin and licence in `NOTICE`.
+/// The models in the binary, so that one file is deployed. To add one: a folder in `models/`, its files here, its
+/// origin and licence in `NOTICE`.
 #[cfg(feature = "models")]
 const BUNDLED: &[(&str, BundledFiles)] = &[
     (
@@ -46,7 +44,6 @@ enum Source {
     Binary(BundledFiles),
 }
 
-/// A model that can be loaded.
 #[derive(Debug, Clone)]
 pub struct ModelFolder {
     pub manifest: Manifest,
@@ -54,7 +51,7 @@ pub struct ModelFolder {
 }
 
 impl ModelFolder {
-    /// Reads a folder's `model.toml`. Its other files are only looked at by [`Self::verify`] and when it is loaded.
+    /// Reads `model.toml`. Other files are read by [`Self::verify`] and by loading.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let location = dir.display().to_string();
         let text = std::fs::read_to_string(dir.join(MANIFEST_FILE)).map_err(|error| ModelError::File {
@@ -66,9 +63,9 @@ impl ModelFolder {
         Ok(Self { manifest, source: Source::Disk(dir.to_owned()) })
     }
 
-    /// The models inside the binary; none without the feature `models`.
+    /// Returns the models in the binary; none without the feature `models`.
     pub fn bundled() -> Vec<Self> {
-        // A test reads each of them, so that what is left out here was never released.
+        // A test reads each manifest, so none is skipped in a release.
         BUNDLED.iter().filter_map(|(name, files)| Self::from_binary(name, files).ok()).collect()
     }
 
@@ -83,7 +80,6 @@ impl ModelFolder {
         Ok(Self { manifest, source: Source::Binary(files) })
     }
 
-    /// Where it is, for people.
     pub fn location(&self) -> String {
         match &self.source {
             Source::Disk(dir) => dir.display().to_string(),
@@ -91,15 +87,14 @@ impl ModelFolder {
         }
     }
 
-    /// Whether it is one of those inside the binary.
     pub fn is_bundled(&self) -> bool {
         matches!(self.source, Source::Binary(_))
     }
 
-    /// A file's content: borrowed from the binary, or read from disk.
+    /// Returns a file's content.
     ///
     /// # Errors
-    /// [`ModelError::File`] when there is no such file or it cannot be read.
+    /// [`ModelError::File`] if it cannot be read.
     pub fn file(&self, name: &str) -> Result<Cow<'static, [u8]>, ModelError> {
         let missing = |detail: String| ModelError::File { location: self.location(), file: name.to_owned(), detail };
         match &self.source {
@@ -114,10 +109,10 @@ impl ModelFolder {
         }
     }
 
-    /// A file's content, held against its checksum where the manifest gives one.
+    /// Returns a file's content after checking the manifest's checksum, if any.
     ///
     /// # Errors
-    /// [`ModelError::File`], or [`ModelError::Checksum`] for a file that is not the one named.
+    /// [`ModelError::File`] or [`ModelError::Checksum`].
     pub fn verified(&self, name: &str) -> Result<Cow<'static, [u8]>, ModelError> {
         let bytes = self.file(name)?;
         let Some(expected) = self.manifest.sha256.get(name) else { return Ok(bytes) };
@@ -133,24 +128,23 @@ impl ModelFolder {
         })
     }
 
-    /// A file to load: held against its checksum on disk; what is inside the binary was held against it when it was built.
+    /// Returns a file for loading. Files in the binary were verified by the build.
     #[cfg(feature = "models")]
     pub(super) fn content(&self, name: &str) -> Result<Cow<'static, [u8]>, ModelError> {
         if self.is_bundled() { self.file(name) } else { self.verified(name) }
     }
 
-    /// The model's graph and weights, as [`Self::content`].
     #[cfg(feature = "models")]
     pub(super) fn weights(&self) -> Result<Cow<'static, [u8]>, ModelError> {
         self.content(&self.manifest.model)
     }
 
-    /// Whether every file is there and the one that was meant.
+    /// Checks that every file exists with its checksum.
     pub fn verify(&self) -> Result<(), ModelError> {
         self.manifest.files().into_iter().try_for_each(|file| self.verified(file).map(drop))
     }
 
-    /// Bytes of all its files together.
+    /// Returns the bytes of all files.
     pub fn size(&self) -> Result<u64, ModelError> {
         self.manifest.files().into_iter().try_fold(0, |sum, file| Ok(sum + self.file_size(file)?))
     }
@@ -165,8 +159,8 @@ impl ModelFolder {
     }
 }
 
-/// The models of a folder: each of its folders that holds a `model.toml`, by name. A folder that is not there is an
-/// error, since somebody named it; one without models is an empty list.
+/// Returns the models of a folder, sorted by name. An empty list is valid; a missing folder is an error, because the
+/// operator named it.
 pub fn scan(models_dir: &Path) -> Result<Vec<ModelFolder>, ModelError> {
     let refused =
         |error: std::io::Error| ModelError::Directory { path: models_dir.to_owned(), detail: error.to_string() };

@@ -1,4 +1,6 @@
-//! The embedder without a model as one of this room's: see [`crate::language::hashed`].
+//! Implements [`Embedder`] for hashed words.
+//!
+//! The algorithm is in [`crate::language::hashed`]; no model is needed.
 
 use futures::future::BoxFuture;
 

@@ -1,11 +1,13 @@
-//! What NLI models call their classes: each has its own words and its own order, so both are read, never assumed.
+//! Class labels of NLI models.
+//!
+//! Their words and order differ, so both are read from the configuration. New spellings belong in `label`.
 
 use std::collections::BTreeMap;
 
 use super::Label;
 use crate::domain::evidence::StanceProbabilities;
 
-/// The class a model means by that word; `None` for words that say nothing (`LABEL_0`).
+/// Returns the class of a word; `None` for a meaningless word (`LABEL_0`).
 fn label(word: &str) -> Option<Label> {
     let word = word.trim().to_lowercase().replace(['-', ' '], "_");
     Some(match word.as_str() {
@@ -17,10 +19,10 @@ fn label(word: &str) -> Option<Label> {
     })
 }
 
-/// The classes of a model in the order of its outputs, from the `id2label` of its configuration.
+/// Returns the classes in output order, from `id2label`.
 ///
 /// # Errors
-/// The words, when they are not those of a three-way or two-way NLI model.
+/// The words, if they are not NLI labels of two or three classes.
 pub(super) fn labels_of(id2label: &BTreeMap<String, String>) -> Result<Vec<Label>, String> {
     let words = || id2label.values().cloned().collect::<Vec<_>>().join(", ");
     let mut numbered: Vec<(usize, Option<Label>)> = Vec::with_capacity(id2label.len());
@@ -36,7 +38,7 @@ pub(super) fn labels_of(id2label: &BTreeMap<String, String>) -> Result<Vec<Label
     }
 }
 
-/// Whether these are the classes of an NLI model, each once.
+/// Whether each class of an NLI model is there once.
 pub(super) fn is_whole(labels: &[Label]) -> bool {
     let has = |label| labels.contains(&label);
     match labels.len() {
@@ -46,8 +48,8 @@ pub(super) fn is_whole(labels: &[Label]) -> bool {
     }
 }
 
-/// The three probabilities from those of a model's classes. What a model with two classes does not call entailed is left
-/// open: it cannot tell silence from contradiction.
+/// Converts to three probabilities. `NotEntail` counts as neutral, because it does not separate neutral and
+/// contradiction.
 pub(super) fn probabilities(shares: impl IntoIterator<Item = (Label, f64)>) -> StanceProbabilities {
     let mut sums = StanceProbabilities { entail: 0.0, contradict: 0.0, neutral: 0.0 };
     for (label, share) in shares {

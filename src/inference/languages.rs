@@ -1,76 +1,73 @@
-//! Which texts a model may be asked about: those in a language it was made for. A model asked about another language
-//! answers as surely and means nothing by it.
+//! Decides by alphabet and language whether a model can read a text.
+//!
+//! A model returns confident but meaningless values for other languages.
 
 use crate::language::{detect, is_cyrillic};
 
 use super::StanceModel;
 
-/// The languages of a model, as its manifest names them.
+/// The languages in a manifest; `None`: every language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelLanguages(Option<Vec<String>>);
 
-/// Letters by which the alphabet is told, and characters by which the language is: the first lines are enough, and this is
-/// asked of every text several times.
+/// Limits of the checked part. The first lines are enough, and the check runs several times per text.
 const LETTERS: usize = 300;
 const CHARACTERS: usize = 300;
 
-/// Share of the letters the model's alphabet must have: names and quotations in another one stay below the rest.
+/// Minimum share of letters in the model's alphabets. The rest can be names and quotations.
 const OWN_ALPHABET: f64 = 0.6;
 
-/// A guess under this leaves the alphabet's answer standing: a headline of names reads like any language. Above it a
-/// guess of another language is right in all but a few of a hundred short texts.
+/// Confidence from which another detected language counts; it is then wrong for a few of 100 short texts. A headline of
+/// names looks like any language.
 const SURE: f64 = 0.8;
 
-/// Words up to which a Cyrillic text may be a mere name, which every one of those languages writes alike: its guess must be
-/// sure too. Longer ones go by the guess unless it is a coin's toss ([`LIKELY`]), since Bulgarian and Serbian ones hardly ever
-/// make it sure.
+/// Words up to which a Cyrillic text may be only a name, which needs [`SURE`]. Longer texts need [`LIKELY`], because
+/// Bulgarian and Serbian rarely reach [`SURE`].
 const NAME_WORDS: usize = 2;
 
-/// From here on a guess that such a text is in another language counts. Of the sentences that lingua is tested with 4 to 8 of 100
-/// Bulgarian, Macedonian, Serbian and Mongolian ones and 2 Belarusian ones pass for Russian or Ukrainian then (with the sure
-/// guess alone 34, 79, 69, 14 and 6; with any guess 2 to 4), and of the Russian and Ukrainian lines written for training 5 and 1 of
-/// 1,000 do not (with any guess 9 and 2). Most items are Russian or Ukrainian, so that these count for more.
+/// Confidence from which another detected language counts for longer Cyrillic text.
+///
+/// Of 100 lingua test sentences, 4 to 8 Bulgarian, Macedonian, Serbian and Mongolian and 2 Belarusian ones pass as
+/// Russian or Ukrainian. With [`SURE`]: 34, 79, 69, 14 and 6; with no limit: 2 to 4. Of 1,000 training lines, 5 Russian
+/// and 1 Ukrainian are refused; with no limit: 9 and 2. These matter more, because most items are in these two
+/// languages.
 const LIKELY: f64 = 0.53;
 
-/// Languages written in Cyrillic letters; all others a model may name are taken for languages of the Latin alphabet,
-/// unless they are among [`OTHER_LETTERS`].
+/// Other languages count as Latin, except [`OTHER_LETTERS`].
 const CYRILLIC: &[&str] = &["ru", "uk", "be", "bg", "mk", "sr", "kk", "ky", "mn", "tg", "tt", "uz"];
 
-/// Those among them that are written in Latin letters as well.
+/// Languages of [`CYRILLIC`] that also use Latin letters.
 const LATIN_TOO: &[&str] = &["sr", "uz"];
 
-/// Languages written in neither.
+/// Languages with neither alphabet.
 const OTHER_LETTERS: &[&str] = &[
     "ar", "fa", "ur", "he", "el", "hy", "ka", "hi", "bn", "ta", "te", "th", "zh", "ja", "ko", "am", "my", "km", "lo",
     "si", "mr", "gu", "kn", "ml", "pa", "ne",
 ];
 
 impl ModelLanguages {
-    /// ISO 639-1 codes; `*` among them, or none at all, is every language.
+    /// Takes ISO 639-1 codes. `*` or an empty list means every language.
     pub fn new(codes: &[String]) -> Self {
         let codes: Vec<String> = codes.iter().map(|code| code.trim().to_lowercase()).collect();
         Self(Some(codes).filter(|codes| !codes.is_empty() && !codes.iter().any(|code| code == "*")))
     }
 
-    /// Of a model that reads whatever it is given.
     pub const fn every() -> Self {
         Self(None)
     }
 
-    /// Whether it was made for every language.
     pub const fn is_every(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The language that a text in another one is best put into: English where it is among them, as translators know it best,
-    /// else the first. `None` where nothing has to be.
+    /// Returns the best target language for translation: English, which translators handle best, or the first. `None`
+    /// if every text is read.
     pub fn pivot(&self) -> Option<&str> {
         let codes = self.0.as_ref()?;
         codes.iter().find(|code| *code == "en").or_else(|| codes.first()).map(String::as_str)
     }
 
-    /// Whether the text is in one of them: by its alphabet, then by its language where that is plain. A text without
-    /// letters is in all of them.
+    /// Whether the model reads the text, by its alphabet and then by its language. A text without letters is read.
     pub fn read(&self, text: &str) -> bool {
         let Some(codes) = &self.0 else { return true };
         let (mut latin, mut cyrillic, mut other) = (0usize, 0usize, 0usize);
@@ -105,18 +102,18 @@ impl ModelLanguages {
     }
 }
 
-/// Sentences by which it is told whether a judge reads their language, and its name.
+/// Sentences that show whether a judge reads a language.
 const SPOKEN: [(&str, &str); 2] = [
     ("Russian", "Мэр города подал в отставку, потому что совет ему больше не доверял."),
     ("Ukrainian", "Міський голова подав у відставку, бо рада йому більше не довіряла."),
 ];
 
-/// What to do where news in Russian or Ukrainian are compared by words alone; `None` where a model reads them or a translator
-/// puts them into what one reads.
+/// Returns advice if Russian or Ukrainian is compared by words only. `None` if a model reads them or a translator
+/// helps.
 pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> {
     let unread: Vec<&str> =
         SPOKEN.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
-    // Rules read no language, and what is translated is still compared by words.
+    // The rules read no language, so translation would not help them.
     let would_help = stance.pivot().is_some();
     let or_translate = if would_help { ", or set a translator (TRANSLATE_BASE_URL)" } else { "" };
     let is_settled = unread.is_empty() || (has_translator && would_help);
@@ -133,7 +130,6 @@ fn words(text: &str) -> usize {
     text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count()
 }
 
-/// Latin letters, with those of the languages that add to them.
 fn is_latin(letter: char) -> bool {
     matches!(letter, 'a'..='z' | 'A'..='Z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
 }
@@ -189,7 +185,7 @@ mod tests {
         assert!(russian.contains("reads Ukrainian"), "{russian}");
     }
 
-    /// Five short sentences of news in each of Russian's neighbours.
+    /// Five short news sentences in each neighbour of Russian.
     const NEIGHBOURS: &[(&str, [&str; 5])] = &[
         (
             "bg",
@@ -302,7 +298,7 @@ mod tests {
         let mut taken = 0;
         for (language, sentences) in NEIGHBOURS {
             let read: Vec<&str> = sentences.iter().copied().filter(|sentence| three().read(sentence)).collect();
-            // Short ones may have no letter and no word that tells them.
+            // Short sentences may lack a word that identifies the language.
             assert!(read.len() <= 2, "{language}: {read:?}");
             taken += read.len();
             assert!(!three().read(&sentences.join(" ")), "{language}");

@@ -1,4 +1,7 @@
-//! `model.toml`: what a model is for and how it is to be fed and read.
+//! `model.toml`: the manifest of a model.
+//!
+//! Parses it and checks its values against each other and against the task. Opens no other file. A new field also
+//! belongs in the checks of the tasks that do not use it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -9,31 +12,27 @@ use serde::{Deserialize, Serialize};
 
 use super::labels::is_whole;
 
-/// Names that the configuration gives to choices that are no models.
+/// Configuration values that mean no model.
 const RESERVED_NAMES: [&str; 4] = ["auto", "hashed", "rules", "lexical"];
 
-/// Longest input that is believed, in tokens. Encoders end at 512 or 8,192; more is a mistake.
+/// Tokens. Encoders have at most 512 or 8,192; more is a mistake.
 const MOST_TOKENS: usize = 8_192;
 
-/// Fewest tokens that hold a claim, a passage and the marks around them.
+/// Tokens for a claim, a passage and the special tokens.
 const LEAST_TOKENS: usize = 8;
 
-/// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
-    /// Text in, vector out.
     Embedding,
-    /// Claim and passage in; entails, leaves open or contradicts out.
+    /// Claim and passage in; entailed, neutral or contradicted out.
     Stance,
-    /// Claim and passage in, relevance out.
     Relevance,
 }
 
 impl Task {
     pub const ALL: [Self; 3] = [Self::Embedding, Self::Stance, Self::Relevance];
 
-    /// As `model.toml` writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Embedding => "embedding",
@@ -43,102 +42,97 @@ impl Task {
     }
 }
 
-/// How one vector is made of an encoder's vectors, one per token.
+/// How token vectors become one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pooling {
-    /// Their mean, padding left out.
+    /// The mean without padding.
     Mean,
-    /// The first token's.
+    /// The first token's vector.
     Cls,
-    /// The graph has done it: its output is `[batch, dimension]`.
+    /// The graph pools: its output is `[batch, dimension]`.
     None,
 }
 
-/// What one logit of a stance model stands for.
+/// The meaning of one logit of a stance model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
     Entail,
     Neutral,
     Contradict,
-    /// Neutral or contradict, which a two-label model does not tell apart.
+    /// Neutral or contradict, which a two-label model does not separate.
     NotEntail,
 }
 
-/// Which of the two texts the model was trained to see first.
+/// The text that the model expects first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairOrder {
-    /// Premise, hypothesis: how models of natural language inference are trained.
+    /// Premise, hypothesis, as in NLI training.
     PassageClaim,
-    /// Query, passage: how rerankers are trained.
+    /// Query, passage, as in reranker training.
     ClaimPassage,
 }
 
-/// What `model.toml` says.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Results say `model:<name>`.
+    /// Shown in results as `model:<name>`.
     pub name: String,
     pub task: Task,
-    /// The ONNX graph, a file beside the manifest.
+    /// The ONNX graph, a file in the same folder.
     pub model: String,
-    /// The tokenizer, a file beside the manifest.
     pub tokenizer: String,
-    /// Longest input in tokens, both texts of a pair and the marks around them included.
+    /// Longest input in tokens, including both texts of a pair and the special tokens.
     pub max_length: usize,
     /// Embedding only.
     #[serde(default)]
     pub pooling: Option<Pooling>,
-    /// Vectors are brought to unit length, since they are compared by their cosine. Embedding only; nothing else is taken.
+    /// Scales vectors to unit length for the cosine. Embedding only; `false` is refused.
     #[serde(default = "yes")]
     pub normalize: bool,
     /// Length of a vector. Embedding only.
     #[serde(default)]
     pub dimension: Option<usize>,
-    /// Cosines of texts that have nothing to do with each other, and of those that say the same, between which the relevance
-    /// rises from 0 to 1. Every model has its own; without them the cosine does not rank. Embedding only.
+    /// Cosines of unrelated and of equivalent texts, between which relevance rises from 0 to 1. They depend on the
+    /// model. Without them, the cosine does not rank. Embedding only.
     #[serde(default)]
     pub cosine: Option<[f64; 2]>,
-    /// What the logits stand for, in their order. Stance only.
+    /// Meaning of each logit, in order. Stance only.
     #[serde(default)]
     pub labels: Vec<Label>,
-    /// The logit that says "relevant", where there are two. Relevance only.
+    /// Position of the "relevant" logit of two. Relevance only.
     #[serde(default)]
     pub relevant: Option<usize>,
-    /// Which text comes first; the custom of the task where it is not said. Stance and relevance only.
+    /// The text that comes first; default: the usual order of the task. Stance and relevance only.
     #[serde(default)]
     pub order: Option<PairOrder>,
-    /// Logits are divided by it.
     #[serde(default = "one")]
     pub temperature: f32,
-    /// Added to the logits behind the temperature; nothing where empty.
+    /// Added to the logits after the division by `temperature`.
     #[serde(default)]
     pub bias: Vec<f32>,
-    /// What the cosine of claim and passage adds, where the embedder that it names is at work. Stance only.
+    /// Calibration with the cosine of claim and passage. Stance only.
     #[serde(default)]
     pub similarity: Option<Similarity>,
-    /// What the logits gain by how the claim's figures and dates stand in the passage. Stance only.
+    /// Additions for the claim's figures and dates. Stance only.
     #[serde(default)]
     pub figures: Option<Figures>,
-    /// Put before a claim, for models that were trained with it.
+    /// Prefix of a claim, if the model was trained with one.
     #[serde(default)]
     pub query_prefix: String,
-    /// Put before a passage.
     #[serde(default)]
     pub passage_prefix: String,
     /// ISO 639-1, or `*`.
     #[serde(default = "any_language")]
     pub languages: Vec<String>,
-    /// Of a hundred labelled pairs of `models verify` how many it was right on, by language: whether a file of it has lost
-    /// something shows by this.
+    /// Correct answers of 100 pairs of `models verify`, by language. A lower result shows a damaged file.
     #[serde(default)]
     pub expected: BTreeMap<String, u8>,
     #[serde(default)]
     pub licence: Option<String>,
-    /// Where it comes from.
+    /// Source of the model, such as `repository@commit`.
     #[serde(default)]
     pub origin: Option<String>,
     /// SHA-256 of files of the folder, in hexadecimal.
@@ -146,36 +140,32 @@ pub struct Manifest {
     pub sha256: BTreeMap<String, String>,
 }
 
-/// How a stance model's logits become probabilities where the cosine of claim and passage is known: a passage that comes
-/// near a claim settles it more often than one that only shares its subject. It stands in the place of the model's own
-/// `temperature` and `bias`.
+/// Replaces `temperature` and `bias` if the cosine of claim and passage is known. A close passage settles a claim more
+/// often than one that only shares its subject.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Similarity {
-    /// The `name` of the embedder whose cosines it was fitted on; those of another mean something else.
+    /// Name of the embedder of the fit; cosines of others have another scale.
     pub embedder: String,
-    /// Logits are divided by it.
     #[serde(default = "one")]
     pub temperature: f32,
-    /// Added to the logits behind the temperature; nothing where empty.
     #[serde(default)]
     pub bias: Vec<f32>,
-    /// Added to the logits as well, times the cosine: one for each.
+    /// Weight of the cosine, one per logit.
     pub weights: Vec<f32>,
 }
 
-/// What is added to a stance model's logits where the claim states figures or dates, by how the passage has them: a model
-/// that reads words takes a text with another figure for one that says the same. One value for each logit.
+/// Additions to the logits, one per logit, if the claim states figures or dates. Without them, the model accepts texts
+/// with other figures.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figures {
-    /// Each is there.
     pub all: Vec<f32>,
-    /// One is there and another is not.
+    /// The passage has some figures of the claim and lacks others.
     pub some: Vec<f32>,
-    /// None is there, but another of its kind.
+    /// The passage has none of them, but another figure of the same kind.
     pub other: Vec<f32>,
-    /// None is there, nor another of its kind.
+    /// The passage has none of them and no other figure of the same kind.
     pub absent: Vec<f32>,
 }
 
@@ -192,14 +182,13 @@ fn any_language() -> Vec<String> {
 }
 
 impl Manifest {
-    /// Reads a manifest and holds it against itself; the error is for a person.
+    /// Parses and checks a manifest. The error is a message for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
         let manifest: Self = Figment::from(Toml::string(text)).extract().map_err(|error| said(&error))?;
         manifest.check()?;
         Ok(manifest)
     }
 
-    /// Every file that the model is made of.
     pub fn files(&self) -> Vec<&str> {
         let mut files = vec![self.model.as_str(), self.tokenizer.as_str()];
         files.extend(
@@ -208,7 +197,6 @@ impl Manifest {
         files
     }
 
-    /// The order in which a pair is written.
     pub fn pair_order(&self) -> PairOrder {
         self.order.unwrap_or(match self.task {
             Task::Relevance => PairOrder::ClaimPassage,
@@ -369,13 +357,12 @@ fn check_numbers(temperature: f32, bias: &[f32]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a name stays below the folder it is looked for in.
+/// Whether the path has no root and no `..`.
 fn is_below(file: &str) -> bool {
     let mut parts = Path::new(file).components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The first problem in words, with the key it is about.
 fn said(error: &figment::Error) -> String {
     let key = error.path.join(".");
     if key.is_empty() { error.kind.to_string() } else { format!("`{key}`: {}", error.kind) }
@@ -402,7 +389,7 @@ mod tests {
         assert_eq!(stance.files(), ["model.onnx", "tokenizer.json"]);
     }
 
-    /// Each line: what is changed, and what the complaint must name.
+    /// A change of the manifest, and a part of the expected error.
     #[test]
     fn every_mistake_is_named_with_its_mend() {
         let wrong = [

@@ -1,8 +1,7 @@
-//! Models behind traits: what a text means, what a passage says of a claim, how near they are.
+//! Models behind traits: embeddings, stance and relevance.
 //!
-//! Rule-based backends live beside learned ones and say so in their name. Nothing here searches, stores or decides.
-//! To add a backend: a file that implements one of the traits, a name that says what it is, and its place in
-//! [`Models`], which only `app` builds.
+//! Names show whether a backend is learned or rule-based. Nothing here searches, stores or decides. To add a backend:
+//! implement a trait in a new file and add it to [`Models`], which only `app` builds.
 
 pub mod choice;
 mod error;
@@ -36,7 +35,6 @@ pub use error::ModelError;
 pub use folder::{ModelFolder, scan};
 pub use manifest::{Figures, Label, Manifest, PairOrder, Pooling, Similarity, Task};
 
-/// What a model could not do, in words for a person.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InferenceError {
     #[error("the model {model} failed: {detail}")]
@@ -45,61 +43,58 @@ pub enum InferenceError {
     Stopped { model: String },
 }
 
-/// Turns texts into unit-length vectors.
+/// Converts texts to unit-length vectors.
 pub trait Embedder: Send + Sync + Debug {
-    /// Shown in traces, e.g. `hashed-ngrams`.
+    /// Returns the name in traces, such as `hashed-ngrams`.
     fn name(&self) -> &str;
-    /// Length of every vector.
     fn dimension(&self) -> usize;
-    /// What the vector of that text may be compared with.
+    /// Returns the vector's space. Only vectors of the same space are comparable.
     fn space(&self, _text: &str) -> EmbeddingSpace {
         EmbeddingSpace::Meaning
     }
-    /// One vector per text, in order, each of unit length (all zeros for a text without words).
+    /// Returns one vector per text, in order, of unit length; zeros for a text without words.
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>>;
 }
 
-/// A claim and a passage that may speak of it.
+/// A claim and a passage that may be about it.
 #[derive(Debug, Clone)]
 pub struct Pair {
     pub claim: Arc<TextProfile>,
     pub passage: Arc<TextProfile>,
 }
 
-/// What a passage says of a claim, and who said so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// They sum to 1.
     pub probabilities: StanceProbabilities,
-    /// `rules` or `model:<name>`. Stated per pair: one model may leave some pairs to another.
+    /// `rules` or `model:<name>`. Per pair, because one model can leave pairs to another.
     pub judge: Arc<str>,
 }
 
-/// Says whether a passage entails, contradicts or leaves open a claim.
+/// Estimates whether a passage entails, contradicts or leaves open a claim.
 pub trait StanceModel: Send + Sync + Debug {
-    /// The `judge` of results: `rules` or `model:<name>`.
+    /// Returns the `judge` of results: `rules` or `model:<name>`.
     fn name(&self) -> &str;
-    /// Whether it reads the language of that text; what it does not read is compared by words alone.
+    /// Whether the text's language is read; other texts are compared by words.
     fn reads(&self, _text: &str) -> bool {
         true
     }
-    /// The language (ISO 639-1) that a text must be put into for it to be read; `None` of a judge that reads every language,
-    /// and of one that reads none.
+    /// Returns the language (ISO 639-1) for translations of unread texts. `None` if every language or none is read.
     fn pivot(&self) -> Option<&str> {
         None
     }
-    /// One judgement per pair, in order.
+    /// Returns one judgement per pair, in order.
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>>;
 }
 
-/// Says how far a passage is about a claim.
+/// Estimates how much a passage is about a claim.
 pub trait Reranker: Send + Sync + Debug {
     fn name(&self) -> &str;
-    /// Relevance in [0, 1] per pair, in order.
+    /// Returns the relevance in [0, 1] per pair, in order.
     fn relevance<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<f64>, InferenceError>>;
 }
 
-/// What needs no model, and so never fails.
+/// Backends without a model, which never fail.
 #[derive(Debug, Clone)]
 pub struct Fallback {
     pub words: hashed::HashedEmbedder,
@@ -108,7 +103,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// Of the stored dimension. `min_agreement` is the agreement under which nothing supports
+    /// Takes the stored dimension. Below the similarity `min_agreement`, nothing supports a claim
     /// (`ENRICHMENT_MIN_AGREEMENT`).
     pub fn new(dimension: usize, min_agreement: f64) -> Self {
         Self {
@@ -119,7 +114,7 @@ impl Fallback {
     }
 }
 
-/// Times and counts a batch that is worked off at once. Batches of nothing are none.
+/// Records time and size of a synchronous batch, unless it is empty.
 fn counted<T>(model: &str, size: usize, work: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = work();
@@ -129,7 +124,6 @@ fn counted<T>(model: &str, size: usize, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The models a process works with, chosen once at start.
 #[derive(Debug, Clone)]
 pub struct Models {
     pub embedder: Arc<dyn Embedder>,
@@ -138,8 +132,7 @@ pub struct Models {
 }
 
 impl Models {
-    /// No model at all: hashed words of that dimension, stance and relevance by rule. `min_agreement` is the agreement
-    /// under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`).
+    /// Returns hashed words and rules. `min_agreement`: see [`Fallback::new`].
     pub fn rules(dimension: usize, min_agreement: f64) -> Self {
         let Fallback { words, stance, reranker } = Fallback::new(dimension, min_agreement);
         Self { embedder: Arc::new(words), stance: Arc::new(stance), reranker: Arc::new(reranker) }

@@ -1,8 +1,7 @@
-//! Fetches models of a hub into the folder of models, each whole or not at all.
+//! Downloads models from a hub into the models folder, one run at a time.
 //!
-//! A model is put together in a folder beside the others, `model.toml` last, held against its checksums, and only then
-//! given its place by a rename. A run that is cut off leaves what it has fetched for the next one. One run at a time works
-//! on a folder.
+//! Files are downloaded to a staging folder, `model.toml` is written last, checksums are verified, and a rename
+//! installs the model. The next run continues an interrupted one. An incomplete model is never installed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,51 +16,53 @@ use super::sets::{HubModel, PinnedFile};
 use super::{Label, ModelError, ModelFolder, Pooling, Task};
 use crate::outbound::hub::{FileFacts, HubClient, HubError, HubFile};
 
-/// Where models are put together. It holds no `model.toml` itself, so that nobody takes it for a model.
+/// Staging folder. Without its own `model.toml`, it is not taken for a model.
 const STAGING: &str = ".pull";
 
-/// Why a model was not fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
     #[error(transparent)]
     Hub(#[from] HubError),
-    #[error("another `corroborate models pull` is at work in {}; wait until it is done", folder.display())]
+    #[error("another `corroborate models pull` is running in {}; wait until it ends", folder.display())]
     Busy { folder: PathBuf },
     #[error("{} cannot be written: {detail}; give MODELS_DIR a folder that this user may write", path.display())]
     Folder { path: PathBuf, detail: String },
     #[error("{} is there already and was not fetched by this command; move it away first", path.display())]
     Foreign { path: PathBuf },
-    #[error(
-        "config.json of {repository} says nothing that can be used: {detail}; name another revision with --revision"
-    )]
+    #[error("config.json of {repository} is not usable: {detail}; select another revision with --revision")]
     Configuration { repository: &'static str, detail: String },
-    #[error("what was fetched is no model that can be used: {0}")]
+    #[error("the downloaded files are not a usable model: {0}")]
     Model(#[from] ModelError),
 }
 
-/// What a run tells while it works. Sizes are bytes.
+/// Progress of a run; sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 pub enum PullEvent<'a> {
-    /// A file is about to be fetched.
-    Begins { model: &'a str, file: &'a str, size: Option<u64> },
-    /// So much of it is there.
-    Progress { bytes: u64 },
-    /// It is whole and right.
-    Ends { file: &'a str },
+    Begins {
+        model: &'a str,
+        file: &'a str,
+        size: Option<u64>,
+    },
+    /// Bytes downloaded so far.
+    Progress {
+        bytes: u64,
+    },
+    /// The file is complete and verified.
+    Ends {
+        file: &'a str,
+    },
 }
 
-/// Hears what happens.
 pub type Hears<'a> = &'a (dyn Fn(PullEvent<'_>) + Send + Sync);
 
-/// A model that is in its place.
 #[derive(Debug)]
 pub struct Pulled {
     pub folder: ModelFolder,
-    /// Whether it was there before, whole.
+    /// The model was already installed and valid.
     pub was_there: bool,
 }
 
-/// Held while a run works; let go of when it ends, however it ends.
+/// Locks the models folder until it is dropped.
 #[derive(Debug)]
 pub struct PullLock {
     models_dir: PathBuf,
@@ -69,7 +70,6 @@ pub struct PullLock {
 }
 
 impl PullLock {
-    /// Takes the folder of models, making it if it is not there.
     pub fn take(models_dir: &Path) -> Result<Self, PullError> {
         let staging = models_dir.join(STAGING);
         let failed =
@@ -84,10 +84,9 @@ impl PullLock {
         }
     }
 
-    /// Brings one model to its place. With `revision` that one of its repository is taken, and the hub is believed for
-    /// the checksums; without, the commit and the checksums are those of [`super::sets`].
+    /// Installs one model, unless it is already installed and valid.
     ///
-    /// One that is there, of that revision and whole, is left alone.
+    /// With `revision`, the hub's checksums are trusted. Otherwise the commit and checksums of [`super::sets`] apply.
     pub async fn pull(
         &self,
         hub: &HubClient,
@@ -98,7 +97,7 @@ impl PullLock {
         let at = |path| HubFile { repository: model.repository, revision: revision.unwrap_or(model.commit), path };
         let commit = match revision {
             None => model.commit.to_owned(),
-            // A branch moves on: what it stands for now is what is fetched, from here to the end.
+            // A branch can move, so its current commit is used for all files.
             Some(named) => hub.facts(at(model.configuration)).await?.commit.unwrap_or_else(|| named.to_owned()),
         };
         let origin = origin(model, &commit);
@@ -113,7 +112,7 @@ impl PullLock {
         let configuration = hub.read(at(model.configuration)).await?;
         let read = read_configuration(model, &configuration)?;
         let mut sums = Vec::with_capacity(2);
-        // The small one first: whoever is refused it need not wait for the other.
+        // The small file comes first: a refusal then saves the large download.
         for (file, name) in [(model.tokenizer, "tokenizer.json"), (model.model, "model.onnx")] {
             let facts = facts(hub, at(file.path), file, revision.is_none()).await?;
             hears(PullEvent::Begins { model: model.name, file: name, size: facts.size });
@@ -129,12 +128,11 @@ impl PullLock {
         Ok(Pulled { folder: ModelFolder::read(&place)?, was_there: false })
     }
 
-    /// Gives a folder that is whole its place.
     fn settle(&self, staging: &Path, place: &Path) -> Result<(), PullError> {
         let failed = |error: std::io::Error| PullError::Folder { path: place.to_owned(), detail: error.to_string() };
         let old = self.models_dir.join(STAGING).join("replaced");
         if place.exists() {
-            // Left behind by a run that was cut off here.
+            // Left by a run that was interrupted here.
             drop(std::fs::remove_dir_all(&old));
             std::fs::rename(place, &old).map_err(failed)?;
         }
@@ -144,7 +142,6 @@ impl PullLock {
     }
 }
 
-/// Takes away what runs for other revisions left beside a model's three files.
 fn only_its_files(staging: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(staging)? {
         let path = entry?.path();
@@ -160,8 +157,11 @@ fn origin(model: &HubModel, commit: &str) -> String {
     format!("{}@{commit}", model.repository)
 }
 
-/// The model that stands at its place, where it is the one meant and whole. One that somebody else put there stops the
-/// run; one of ours that is damaged or of another revision is fetched anew.
+/// Returns the installed model if it has the expected origin and is valid. A damaged one, or another revision, is
+/// downloaded again.
+///
+/// # Errors
+/// [`PullError::Foreign`] if it does not come from this command.
 fn there(place: &Path, model: &HubModel, origin: &str) -> Result<Option<ModelFolder>, PullError> {
     if !place.exists() {
         return Ok(None);
@@ -175,7 +175,7 @@ fn there(place: &Path, model: &HubModel, origin: &str) -> Result<Option<ModelFol
     if stands.starts_with(&format!("{}@", model.repository)) { Ok(None) } else { Err(foreign()) }
 }
 
-/// What is expected of a file: what is pinned, else what the hub says.
+/// Returns the pinned size and checksum, or the hub's.
 async fn facts(hub: &HubClient, at: HubFile<'_>, file: PinnedFile, pinned: bool) -> Result<FileFacts, HubError> {
     if pinned && let (Some(size), Some(sum)) = (file.size, file.sha256) {
         return Ok(FileFacts::known(Some(size), Some(sum.to_owned())));
@@ -183,7 +183,7 @@ async fn facts(hub: &HubClient, at: HubFile<'_>, file: PinnedFile, pinned: bool)
     hub.facts(at).await
 }
 
-/// What `config.json` says that `model.toml` needs.
+/// Values from `config.json` for `model.toml`.
 #[derive(Debug)]
 enum Outputs {
     Labels(Vec<Label>),
@@ -214,9 +214,7 @@ fn read_configuration(model: &HubModel, bytes: &[u8]) -> Result<Outputs, PullErr
     })
 }
 
-/// The text of `model.toml`.
 fn manifest(model: &HubModel, outputs: &Outputs, origin: &str, sums: &[(&str, String)]) -> String {
-    // Writing to a String cannot fail. A JSON string is a TOML string.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = String::from("# Written by `corroborate models pull`.\n");
     let mut line = |key: &str, value: String| {
@@ -232,7 +230,7 @@ fn manifest(model: &HubModel, outputs: &Outputs, origin: &str, sums: &[(&str, St
         Outputs::Dimension(dimension) => {
             line("pooling", serde_json::json!(model.pooling.unwrap_or(Pooling::Mean)).to_string());
             line("dimension", dimension.to_string());
-            // Without it relevance would go by shared words.
+            // Without this key, relevance uses shared words.
             if let Some(cosine) = model.cosine {
                 line("cosine", serde_json::json!(cosine).to_string());
             }
@@ -369,14 +367,14 @@ mod tests {
         let models = tempfile::tempdir().unwrap();
         let other = hub(CONFIGURATION, Faults::default()).await;
         let error = pull(&other, models.path(), &PINNED).await.unwrap_err();
-        assert!(error.to_string().contains("is not what was promised"), "{error}");
+        assert!(error.to_string().contains("was deleted"), "{error}");
         let wrong = hub(CONFIGURATION, Faults { wrong_bytes: true, ..Faults::default() }).await;
         assert!(matches!(pull(&wrong, models.path(), &JUDGE).await, Err(PullError::Hub(HubError::Checksum { .. }))));
         let unnamed = hub(r#"{"id2label":{"0":"LABEL_0","1":"LABEL_1"}}"#, Faults::default()).await;
         let error = pull(&unnamed, models.path(), &JUDGE).await.unwrap_err().to_string();
         assert!(error.contains("LABEL_0, LABEL_1") && error.contains("acme/judge"), "{error}");
         assert!(crate::inference::scan(models.path()).unwrap().is_empty());
-        // The real thing from another hub is built upon none of that, and takes none of it along.
+        // A model from another hub must not reuse these files.
         std::fs::write(models.path().join(STAGING).join("judge/model.onnx.0123456789ab.part"), "half").unwrap();
         assert!(!pull(&other, models.path(), &JUDGE).await.unwrap().was_there);
         assert_eq!(std::fs::read_dir(models.path().join("judge")).unwrap().count(), 3);

@@ -1,8 +1,7 @@
-//! A model beside what needs none: each text, and each pair of texts, goes to the model where it reads their language, and
-//! to hashed words, the rules or shared words where it does not.
+//! Combines models with fallbacks for the languages that they do not read.
 //!
-//! Vectors of the two embedders stand side by side and are never compared ([`EmbeddingSpace`]). A failing model is an
-//! error here: who asked decides what to do without it.
+//! The fallbacks are hashed words, the rules and shared words. Vectors of the two embedders are never compared
+//! ([`EmbeddingSpace`]). A failing model is an error: the caller decides how to continue.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use super::languages::ModelLanguages;
 use super::rules::RuleStance;
 use super::{Embedder, InferenceError, Judgement, Pair, Reranker, StanceModel};
 
-/// Takes the answers of those asked apart, in the order they were given in.
+/// Merges answers into the original order; `None` if the counts differ.
 fn merged<T>(count: usize, parts: [(Vec<usize>, Vec<T>); 2]) -> Option<Vec<T>> {
     let mut all: Vec<Option<T>> = std::iter::repeat_with(|| None).take(count).collect();
     for (positions, answers) in parts {
@@ -36,7 +35,7 @@ fn miscounted(model: &str) -> InferenceError {
     InferenceError::Failed { model: model.to_owned(), detail: "it gave more or fewer answers than were asked".into() }
 }
 
-/// The pairs a model reads and the others, each with their positions.
+/// The pairs that a model reads and the others, with positions.
 type Parted = [(Vec<usize>, Vec<Pair>); 2];
 
 fn parted(pairs: &[Pair], languages: &ModelLanguages) -> Parted {
@@ -51,13 +50,13 @@ fn parted(pairs: &[Pair], languages: &ModelLanguages) -> Parted {
     parts
 }
 
-/// An embedder for the languages it reads, hashed words of the same dimension for the rest.
+/// An embedder, with hashed words of the same dimension for other languages.
 #[derive(Debug)]
 pub struct RoutedEmbedder {
     model: Arc<dyn Embedder>,
     languages: ModelLanguages,
     words: HashedEmbedder,
-    /// Of both: the vectors of one are none of the other's.
+    /// Names both embedders, because the vectors match neither one alone.
     name: String,
 }
 
@@ -97,13 +96,12 @@ impl Embedder for RoutedEmbedder {
     }
 }
 
-/// Stance models for the languages they read, with the rules beside them; the rules alone for the rest. A pair goes to the
-/// first model that reads both of its texts.
+/// Stance models combined with the rules; the rules alone for other languages. The first model that reads both texts
+/// judges.
 #[derive(Debug)]
 pub struct RoutedStance {
     models: Vec<(Arc<dyn StanceModel>, ModelLanguages)>,
     rules: RuleStance,
-    /// Of all models, joined by `+`.
     name: String,
 }
 
@@ -113,7 +111,7 @@ impl RoutedStance {
         Self { models: vec![(model, languages)], rules, name }
     }
 
-    /// One more, for what those before it do not read.
+    /// Adds a model for texts that the earlier ones do not read.
     #[must_use]
     pub fn and(mut self, model: Arc<dyn StanceModel>, languages: ModelLanguages) -> Self {
         self.name = format!("{}+{}", self.name, model.name());
@@ -125,7 +123,7 @@ impl RoutedStance {
         rule_stance(&pair.claim, &pair.passage, self.rules.min_agreement)
     }
 
-    /// Takes out of `rest` what a model reads, and judges it.
+    /// Moves the pairs that the model reads from `rest` to `judged`.
     async fn judged_by(
         &self,
         (model, languages): &(Arc<dyn StanceModel>, ModelLanguages),
@@ -153,7 +151,6 @@ impl RoutedStance {
 }
 
 impl StanceModel for RoutedStance {
-    /// All of them; each judgement has that of the model it is by.
     fn name(&self) -> &str {
         &self.name
     }
@@ -162,7 +159,7 @@ impl StanceModel for RoutedStance {
         self.models.iter().any(|(_, languages)| languages.read(text))
     }
 
-    /// Of the first, whose languages come before the others'; none where one of them reads all.
+    /// Returns the pivot of the first model; `None` if any model reads every language.
     fn pivot(&self) -> Option<&str> {
         let is_all_read = self.models.iter().any(|(_, languages)| languages.is_every());
         self.models.first().filter(|_| !is_all_read).and_then(|(_, languages)| languages.pivot())
@@ -183,7 +180,7 @@ impl StanceModel for RoutedStance {
     }
 }
 
-/// A reranker for the languages it reads, shared words for the rest.
+/// A reranker, with shared words for other languages.
 #[derive(Debug)]
 pub struct RoutedReranker {
     model: Arc<dyn Reranker>,
@@ -211,28 +208,26 @@ impl Reranker for RoutedReranker {
     }
 }
 
-/// Relevance by the cosine of a model's embeddings; by shared words where a text was embedded by hashed words.
+/// Relevance by cosine, or by shared words if a text has hashed words.
 #[derive(Debug, Clone)]
 pub struct EmbeddingReranker {
-    /// The embedder's own name: its vectors are what is compared.
+    /// The embedder's name, because its vectors are compared.
     name: String,
-    /// Cosines between which the relevance rises from 0 to 1 ([`super::Manifest::cosine`]).
     range: [f64; 2],
 }
 
-/// A cosine of sentence embeddings as a relevance in [0, 1].
+/// Converts a cosine to a relevance in [0, 1].
 ///
-/// Measured with all-MiniLM-L6-v2 in int8 and its 0.05 to 0.85 (`cargo bench --bench stance -- relevance`), beside words
-/// with the same vectors and hashed words: the evidence of 293 claims of `fm2` among the sentences of its page comes first
-/// for 34 % (20 %, 14 %), MRR 0.51 (0.37, 0.30); the reviewed claim of 197 tweets of `checkthat2020` among 10,375 for 73 %
-/// (75 %, 59 %), MAP@5 0.80 (0.80, 0.66). At the relevance floor of 0.30 94 % of that evidence and all of those claims are
-/// on topic, and 64 % of the other sentences of the same page, and 2.5 % of the other claims.
+/// Measured for all-MiniLM-L6-v2 in int8 with 0.05 to 0.85 (`cargo bench --bench stance -- relevance`). In parentheses:
+/// shared words with the same vectors, and with hashed words. `fm2`, evidence of 293 claims among its page's sentences:
+/// first for 34 % (20 %, 14 %), MRR 0.51 (0.37, 0.30). `checkthat2020`, reviewed claim of 197 tweets among 10,375:
+/// first for 73 % (75 %, 59 %), MAP@5 0.80 (0.80, 0.66). The relevance floor 0.30 passes 94 % of that evidence and 64 %
+/// of the page's other sentences. It passes all of those claims and 2.5 % of the others.
 pub fn cosine_relevance(cosine: f64, [strangers, the_same]: [f64; 2]) -> f64 {
     ((cosine - strangers) / (the_same - strangers)).clamp(0.0, 1.0)
 }
 
 impl EmbeddingReranker {
-    /// `range` holds the cosines between which that model's relevance rises.
     pub fn new(embedder: &dyn Embedder, range: [f64; 2]) -> Self {
         Self { name: format!("cosine of {}", embedder.name()), range }
     }
@@ -262,7 +257,7 @@ mod tests {
     use crate::domain::evidence::StanceProbabilities;
     use crate::judging::profile::TextProfile;
 
-    /// Says the same of everything, and counts what it was asked.
+    /// Gives the same answer to everything and counts the inputs.
     #[derive(Debug, Default)]
     struct Constant {
         asked: std::sync::atomic::AtomicUsize,

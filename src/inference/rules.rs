@@ -1,4 +1,6 @@
-//! Judges without a model: stance by rule, relevance by shared words. Both say so in their name.
+//! Backends without a model: stance by rules, relevance by shared words.
+//!
+//! Their names show this. They never fail.
 
 use std::sync::Arc;
 
@@ -9,13 +11,12 @@ use crate::judging::{caps, stance};
 
 use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};
 
-/// The `judge` of what was decided without a model.
 pub const RULES: &str = "rules";
 
 /// Stance by the rules of [`crate::judging::stance`].
 #[derive(Debug, Clone, Copy)]
 pub struct RuleStance {
-    /// Similarity of passage and claim under which nothing supports (`ENRICHMENT_MIN_AGREEMENT`), 0–1.
+    /// Similarity (0–1) below which nothing supports (`ENRICHMENT_MIN_AGREEMENT`).
     pub min_agreement: f64,
 }
 
@@ -41,7 +42,7 @@ impl StanceModel for RuleStance {
     }
 }
 
-/// Relevance by the claim's words, names and figures found in the passage, and the cosine of the embeddings.
+/// Relevance by the claim's words, names and figures in the passage and by the cosine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LexicalReranker;
 

@@ -1,15 +1,13 @@
-//! The models that `corroborate models pull` knows by name.
+//! The models that `corroborate models pull` knows by name, each pinned to a tested commit.
 //!
-//! Each is pinned to a commit of its repository, so that what was tried is what comes. Checksums stand here where several
-//! independent projects publish the same ones; where they do not, the hub's own is held against what came. Weights are
-//! not part of this project: their licence is named and goes into `model.toml`.
+//! A checksum is pinned if several independent projects publish it; otherwise the hub's is used. Weights are not part
+//! of this project, so their licence is written to `model.toml`.
 
 use super::{Manifest, Pooling, Task};
 
-/// A file of a repository.
 #[derive(Debug, Clone, Copy)]
 pub struct PinnedFile {
-    /// From the repository's root.
+    /// Path in the repository.
     pub path: &'static str,
     /// Bytes.
     pub size: Option<u64>,
@@ -17,10 +15,9 @@ pub struct PinnedFile {
     pub sha256: Option<&'static str>,
 }
 
-/// A model on a hub.
 #[derive(Debug, Clone, Copy)]
 pub struct HubModel {
-    /// Of its folder, and in `model.toml`.
+    /// Also the name of the folder.
     pub name: &'static str,
     pub task: Task,
     /// `owner/name`.
@@ -28,31 +25,27 @@ pub struct HubModel {
     pub commit: &'static str,
     pub model: PinnedFile,
     pub tokenizer: PinnedFile,
-    /// Its labels or its dimension are read from this one.
+    /// The file with the labels or the dimension.
     pub configuration: &'static str,
     pub max_length: usize,
-    /// Of embedding models.
+    /// Embedding models only.
     pub pooling: Option<Pooling>,
-    /// Of embedding models: [`Manifest::cosine`].
+    /// Embedding models only; see [`Manifest::cosine`].
     pub cosine: Option<[f64; 2]>,
-    /// Of a hundred pairs how many it should be right on, by language: [`Manifest::expected`]. What others published of XNLI stands
-    /// in for what was measured, since no hub is asked where this is built.
+    /// See [`Manifest::expected`]. Published XNLI results, because the build has no hub access to measure.
     pub expected: &'static [(&'static str, u8)],
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
     pub licence: &'static str,
 }
 
-/// Models that belong together.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelSet {
     pub name: &'static str,
-    /// For people, in a line.
     pub about: &'static str,
     pub models: &'static [HubModel],
 }
 
-/// Sentence vectors in some hundred languages, as wide as those of the model that ships.
 const E5_SMALL: HubModel = HubModel {
     name: "multilingual-e5-small",
     task: Task::Embedding,
@@ -71,17 +64,17 @@ const E5_SMALL: HubModel = HubModel {
     configuration: "config.json",
     max_length: 512,
     pooling: Some(Pooling::Mean),
-    // Trained with a temperature of 0.01, which leaves all its cosines between about 0.7 and 1, as its card says.
+    // By its card, the training temperature of 0.01 leaves cosines between about 0.7 and 1.
     cosine: Some([0.7, 0.9]),
-    // Nothing is published that can be held against the pairs.
+    // No published result is comparable with the pairs.
     expected: &[],
     query_prefix: "query: ",
     passage_prefix: "passage: ",
     licence: "MIT",
 };
 
-/// 32-bit weights. Quantised the usual way this model loses much of what it learnt: 77.7 % of XNLI became 60 % by one
-/// report, and another's checks found claims that are borne out under claims that are not.
+/// 32-bit weights. By one report, quantisation lowers XNLI from 77.7 % to 60 %. Another found supported claims ranked
+/// below unsupported ones.
 const MDEBERTA_XNLI: HubModel = HubModel {
     name: "mdeberta-v3-base-xnli",
     task: Task::Stance,
@@ -97,15 +90,14 @@ const MDEBERTA_XNLI: HubModel = HubModel {
     max_length: 512,
     pooling: None,
     cosine: None,
-    // The mean of XNLI's languages by its card; XNLI has no Ukrainian.
+    // Mean of the XNLI languages by its card. XNLI has no Ukrainian.
     expected: &[("en", 81), ("ru", 81), ("uk", 81)],
     query_prefix: "",
     passage_prefix: "",
     licence: "MIT",
 };
 
-/// The same in int8, for machines that cannot hold the other. As much is expected of it: what it has lost is what `models verify` is to
-/// tell.
+/// The int8 file, for little memory. `expected` is unchanged, so that `models verify` shows the loss.
 const MDEBERTA_XNLI_INT8: HubModel = HubModel {
     name: "mdeberta-v3-base-xnli-int8",
     model: PinnedFile {
@@ -132,15 +124,14 @@ const MINILM_XNLI: HubModel = HubModel {
     max_length: 512,
     pooling: None,
     cosine: None,
-    // The mean of XNLI's languages by its card; XNLI has no Ukrainian.
+    // Mean of the XNLI languages by its card. XNLI has no Ukrainian.
     expected: &[("en", 72), ("ru", 72), ("uk", 72)],
     query_prefix: "",
     passage_prefix: "",
     licence: "MIT",
 };
 
-/// Every set there is. Sizes are of the files that are fetched; figures are those that others published, since no hub is
-/// asked where this is built.
+/// Sizes are those of the downloads. Figures are published ones, because the build has no hub access.
 pub const SETS: [ModelSet; 3] = [
     ModelSet {
         name: "multilingual",
@@ -162,23 +153,22 @@ pub const SETS: [ModelSet; 3] = [
     },
 ];
 
-/// The set of that name.
 pub fn set(name: &str) -> Option<&'static ModelSet> {
     SETS.iter().find(|set| set.name == name)
 }
 
-/// The model of a set that a manifest is of, by the repository that it says it comes from.
+/// Finds the pinned model by the manifest's `origin` and `name`.
 pub fn model_of(manifest: &Manifest) -> Option<&'static HubModel> {
     let (repository, _) = manifest.origin.as_deref()?.split_once('@')?;
     SETS.iter().flat_map(|set| set.models).find(|model| model.repository == repository && model.name == manifest.name)
 }
 
-/// The manifest's cosines, else those of the set that it is of: one that was fetched by a version that did not write them has none.
+/// Returns the manifest's cosines or the pinned ones, because older versions did not write them.
 pub fn cosine_of(manifest: &Manifest) -> Option<[f64; 2]> {
     manifest.cosine.or_else(|| model_of(manifest)?.cosine)
 }
 
-/// How many of a hundred pairs in a language the model should be right on; `None` where nobody said.
+/// Returns the expected correct answers of 100 pairs; `None` if unknown.
 pub fn expected_of(manifest: &Manifest, language: &str) -> Option<u8> {
     let own = manifest.expected.iter().find(|(own, _)| own.eq_ignore_ascii_case(language)).map(|(_, right)| *right);
     own.or_else(|| model_of(manifest)?.expected.iter().find(|(own, _)| *own == language).map(|(_, right)| *right))

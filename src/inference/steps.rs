@@ -1,9 +1,8 @@
-//! Steps of the pipeline that can be another's: who takes the claims out of a text, and who says what passages say of them.
-//! The language model is one implementation of each; a program that uses this library may bring its own
-//! (`pipeline::Steps`, `examples/own_steps.rs`).
+//! Replaceable pipeline steps: claim extraction and adjudication.
 //!
-//! Neither is believed for being there: a claim stands only where its text bears it out, and a stance is weighed beside the
-//! judge in the process and makes nothing firm alone. Whoever implements one need not guard against that again.
+//! The language model implements both; a program with this library can add its own (`pipeline::Steps`,
+//! `examples/own_steps.rs`). Results are checked by the caller: a claim needs support in its text, and a stance never
+//! makes a verdict conclusive alone.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -16,15 +15,14 @@ use crate::domain::evidence::Adjudication;
 use crate::domain::item::ItemSourceKind;
 use crate::domain::verdict::{ClaimKind, Verdict};
 
-/// Why a step could not be done, in words for a person. The item goes on without it, and says so.
+/// A message for a person. The item continues without the step and records the failure.
 pub type StepError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Takes the claims out of one text of an item.
+/// Extracts the claims of one text.
 pub trait ClaimExtractor: Send + Sync + Debug {
-    /// A word for traces, and for items that went on without it: `desk`, `model_failed:desk`; a language model's begins with
-    /// `llm:`.
+    /// Returns the name in traces and failures: `desk`, `model_failed:desk`. Language models begin with `llm:`.
     fn name(&self) -> &str;
-    /// The claims, before `until`. `None` where it has nothing to say of this text: the rules' claims stand then.
+    /// Returns the claims before `until`. `None`: the rules' claims are used.
     fn extract<'a>(
         &'a self,
         text: &'a TextData<'a>,
@@ -32,15 +30,13 @@ pub trait ClaimExtractor: Send + Sync + Debug {
     ) -> BoxFuture<'a, Result<Option<Extracted>, StepError>>;
 }
 
-/// Says of each passage what it says of the claim it was found for.
+/// Returns the stance of each passage for its claim.
 pub trait Adjudicator: Send + Sync + Debug {
-    /// A word for traces and results, where it stands beside the judge in the process: `rules+own:desk`; a language model's
-    /// begins with `llm:`.
+    /// Returns the name in traces and results, such as `desk` in `rules+own:desk`. Language models begin with `llm:`.
     fn name(&self) -> &str;
-    /// How long it may take; retrieval leaves so much of an item's time to it.
+    /// Returns the time that retrieval reserves for the step.
     fn patience(&self) -> Duration;
-    /// One answer for each claim, in order, its stances parallel to the claim's passages; `None` where there was nothing to
-    /// ask about.
+    /// Returns one answer per claim, in order, with stances parallel to its passages. `None`: there was no question.
     fn adjudicate<'a>(
         &'a self,
         item: &'a ItemData<'a>,
@@ -49,43 +45,38 @@ pub trait Adjudicator: Send + Sync + Debug {
     ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>>;
 }
 
-/// A text to take claims from.
 #[derive(Debug, Clone, Copy)]
 pub struct TextData<'a> {
     pub kind: ItemSourceKind,
     pub text: &'a str,
     pub title: Option<&'a str>,
-    /// The day that "yesterday" is counted from.
+    /// Reference day for "yesterday".
     pub written: NaiveDate,
-    /// For a reader: `English`, `Russian` …
+    /// English name: `English`, `Russian` …
     pub language: &'a str,
-    /// Claims at most.
+    /// Maximum claims.
     pub most: usize,
 }
 
-/// What is said of a text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extracted {
-    /// The kind of the whole text, where it was said.
     pub kind: Option<ClaimKind>,
     pub claims: Vec<ExtractedClaim>,
-    /// The answer was cut: the text may hold more, and the rules' claims stand beside these.
+    /// Truncated: the text may have more claims, so the rules' claims are added.
     pub is_part: bool,
 }
 
-/// A claim as it was worded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExtractedClaim {
     pub text: String,
     pub kind: ClaimKind,
     pub entities: Vec<String>,
-    /// Why it can be checked.
+    /// Why the claim can be checked.
     pub why: Option<String>,
-    /// Check-worthiness, 0–1; `None`: as the rules weigh it.
+    /// Check-worthiness, 0–1; `None`: by the rules.
     pub worth: Option<f64>,
 }
 
-/// A claim of an item.
 #[derive(Debug, Clone)]
 pub struct ClaimData<'a> {
     pub text: &'a str,
@@ -94,7 +85,6 @@ pub struct ClaimData<'a> {
     pub passages: Vec<PassageData<'a>>,
 }
 
-/// A passage with what a reader would want to know of it.
 #[derive(Debug, Clone)]
 pub struct PassageData<'a> {
     pub text: &'a str,
@@ -104,33 +94,32 @@ pub struct PassageData<'a> {
     pub is_fact_checker: bool,
     /// 0–1.
     pub credibility: f64,
-    /// Passages of one group are one source.
+    /// Passages of one group are one independent source.
     pub group: &'a str,
 }
 
-/// What the item is asked about besides.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemData<'a> {
     pub today: NaiveDate,
-    /// The language that justifications are to be in, for a reader: `English`, `Russian` …
+    /// Language of justifications, by its English name.
     pub language: &'a str,
-    /// What upstream adds for the judge, as data.
+    /// A note from upstream, handled as data.
     pub additional_context: Option<&'a str>,
 }
 
-/// What is said of one claim; parallel to the passages asked about.
+/// The answer for one claim, parallel to its passages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Adjudicated {
     pub stances: Vec<Option<Adjudication>>,
     pub verdict: Option<Verdict>,
-    /// 0–1, as it was stated; it is no probability of ours.
+    /// 0–1, as stated by the adjudicator; not calibrated.
     pub confidence: Option<f64>,
-    /// `[N]` is the place of a passage, from 1. Shown only where the cited passages bear it out.
+    /// `[N]` cites a passage, from 1. Shown only if the passages support it.
     pub justification: String,
 }
 
 impl Adjudicated {
-    /// Nothing said yet, of so many passages.
+    /// Returns an empty answer.
     pub fn of(passages: usize) -> Self {
         Self { stances: vec![None; passages], ..Self::default() }
     }

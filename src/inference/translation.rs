@@ -1,9 +1,8 @@
-//! Translation: a `LibreTranslate` or `DeepL` server, or a language model behind an OpenAI-compatible one.
+//! Translation by `LibreTranslate`, `DeepL` or a language model.
 //!
-//! What is translated is words of items and pages, and those are written by anyone: the model gets them fenced as data
-//! ([`super::llm::fence`]), and its answer is used when it is one line of the same figures and no longer than a translation,
-//! for a search and as a text to be judged; it judges nothing itself. What it says otherwise is thrown away. What was
-//! translated is kept in the process: a retry, and the next item of the same claim, ask nobody.
+//! Texts are untrusted, so a model receives them as fenced data ([`super::llm::fence`]). An answer must be one line of
+//! the same figures, about as long as the text. It is used for search and as a text to judge; the translator never
+//! judges. Results are cached in the process, so retries and items with the same claim send no request.
 
 mod deepl;
 mod model;
@@ -28,59 +27,55 @@ use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, 
 pub(super) use model::question as translation_question;
 pub use written::WrittenTranslations;
 
-/// A sentence takes a small server a second or two, a language model three. Well below the share of its time an item gives
-/// to translation (near nine seconds with the time it has by default): an attempt cut short by its caller says nothing of
-/// the server, and one that hangs would never be left alone.
+/// A sentence takes a small server 1 to 2 seconds, a language model 3. The timeout is below an item's translation time
+/// (about 9 seconds), because an attempt that its caller cancels does not count for the circuit breaker.
 const TIMEOUT: Duration = Duration::from_secs(4);
-/// A minute: the server says itself when it has enough.
+/// Requests per minute; the server has its own limit.
 const RATE: u32 = 600;
 const MAX_ANSWER: usize = 256 * 1024;
-/// Attempts at one sentence; the search does not wait for a third.
+/// The search does not wait for a third attempt.
 const ATTEMPTS: u32 = 2;
-/// Failures in a row after which a server is left alone for [`REST`].
+/// Failures in a row that open the circuit breaker for [`REST`].
 const FAILURES: u32 = 5;
 const REST: Duration = Duration::from_mins(1);
-/// Characters of a translation for each of the text, and on top: German and Greek take half more than English.
+/// Limit of a translation: characters per character of the text, and a constant. German and Greek are 1.5 times as long
+/// as English.
 const LONGER: usize = 3;
 const LONGER_BY: usize = 60;
-/// What an answer that comes at the last moment takes to be handed on.
+/// Time to pass on an answer that arrives at the deadline.
 const MOMENT: Duration = Duration::from_millis(100);
-/// Translations kept, about a kilobyte each, and how long.
+/// Cached translations, about 1 KB each, and their lifetime.
 const KEPT: u64 = 4096;
 const KEPT_FOR: Duration = Duration::from_hours(24);
 
-/// The digits 0 of the scripts that write figures with their own: Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati,
-/// Odia, Tamil, Telugu, Kannada, Malayalam, Thai, Lao, Tibetan, Burmese, Khmer, and full width. Nine more follow each.
+/// The zero digits of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada,
+/// Malayalam, Thai, Lao, Tibetan, Burmese, Khmer and full width.
 const ZEROS: [u32; 17] = [
     0x0660, 0x06F0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50, 0x0ED0, 0x0F20,
     0x1040, 0x17E0, 0xFF10,
 ];
 
-/// A whole number, in groups of three or not: however a language sets them apart.
+/// A whole number with any thousands separator.
 static FIGURE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\d{1,3}(?:[ \u{a0}\u{2009}\u{202f}.,'’٬]\d{3})+\b|\d+").ok());
 
-/// How one question to a translator ended, and what it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Translated {
-    /// The text in the other language; `None` where what came back can be no translation of it. An error where nobody could
-    /// be asked.
+    /// `None` if the answer cannot be a translation. An error if no request was possible.
     pub outcome: Result<Option<String>, AskError>,
-    /// Requests sent; 0 where the answer was known, or none could be sent.
+    /// Requests sent; 0 for a cached answer.
     pub attempts: u32,
-    /// Tokens a language model read and wrote, whatever became of its words; 0 where none was asked.
+    /// Tokens that a language model read and wrote, also for a rejected answer.
     pub tokens: (u64, u64),
-    /// US dollars it took.
+    /// US dollars.
     pub usd: f64,
 }
 
-/// Puts short texts into another language.
 pub trait Translator: Send + Sync + fmt::Debug {
-    /// As in traces: `libretranslate`, or `llm:<model>`.
+    /// Returns the name in traces, such as `libretranslate` or `llm:<model>`.
     fn name(&self) -> &str;
-    /// Whether asking it is a call to a language model.
     fn is_language_model(&self) -> bool;
-    /// The text in language `into` (ISO 639-1), before `until`. `from` is `None` where it is not known.
+    /// Translates into `into` (ISO 639-1) before `until`. `from` is `None` if unknown.
     fn translate<'a>(
         &'a self,
         text: &'a str,
@@ -90,8 +85,7 @@ pub trait Translator: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Translated>;
 }
 
-/// The translator that is configured, a server behind a gate that `gate` makes; `LibreTranslate` before a language model, which
-/// costs more.
+/// Returns the configured translator; a server goes before a language model, which costs more.
 pub fn configured(
     translate: &TranslateConfig,
     language_model: Option<&Arc<LanguageModel>>,
@@ -137,11 +131,11 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// A translator that is asked once for a text in a language.
+/// Adds a cache and single flight.
 #[derive(Debug)]
 struct Remembering {
     translator: Arc<dyn Translator>,
-    /// By the two languages and the text. What is no translation is known too: asking again would bring the same words.
+    /// By both languages and the text. Rejected answers are cached too: a repeated request returns the same.
     known: Cache<[String; 3], Option<String>>,
 }
 
@@ -167,9 +161,9 @@ impl Translator for Remembering {
                 let translated = self.translator.translate(text, from, into, until).await;
                 asked.insert(translated).outcome.clone()
             };
-            // Who asks for the same meanwhile waits for this answer, and is not charged for it.
+            // Single flight: concurrent callers wait for this answer and are not charged.
             let known = self.known.try_get_with([from.unwrap_or_default(), into, text].map(str::to_owned), ask);
-            // Who asks itself keeps to its time; who waits would wait as long as the other may.
+            // A waiting caller keeps to its own deadline, not that of the other.
             let known = timeout_at(until + MOMENT, known).await;
             match (asked, known) {
                 (Some(asked), _) => asked,
@@ -177,7 +171,7 @@ impl Translator for Remembering {
                     Translated { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0), usd: 0.0 }
                 }
                 (None, Ok(Ok(outcome))) => Translated { outcome: Ok(outcome), attempts: 0, tokens: (0, 0), usd: 0.0 },
-                // Whoever was waited for had less time. A language model may have charged for it and is not asked again.
+                // The other caller's deadline was earlier. A language model may have charged, so it is not asked again.
                 (None, Ok(Err(error))) if *error == AskError::Deadline && !self.is_language_model() => {
                     self.translator.translate(text, from, into, until).await
                 }
@@ -189,7 +183,6 @@ impl Translator for Remembering {
     }
 }
 
-/// A `LibreTranslate` server.
 #[derive(Debug)]
 struct LibreTranslate {
     url: Url,
@@ -225,7 +218,7 @@ impl Translator for LibreTranslate {
     }
 }
 
-/// Asks for a translation of the text, which the answer holds at `place`.
+/// Requests a translation; `place` is a JSON pointer into the answer.
 async fn ask(
     gate: &Gate,
     request: Result<ApiRequest, AskError>,
@@ -250,7 +243,7 @@ async fn ask(
     Translated { outcome: asked.map(|told| faithful(text, &told)), ..Translated::nothing(meter.attempts()) }
 }
 
-/// What came back, if it can be a translation of the text: one line, not much longer, with all of its larger figures.
+/// Returns the answer if it can be a translation: one line, not much longer, with all larger figures.
 fn faithful(text: &str, told: &str) -> Option<String> {
     let told = told.trim().trim_matches(['"', '“', '”', '«', '»', '`']).trim();
     let is_line = told.lines().count() == 1 && told.chars().any(char::is_alphabetic);
@@ -259,18 +252,17 @@ fn faithful(text: &str, told: &str) -> Option<String> {
 }
 
 impl Translated {
-    /// Requests that brought no translation.
     fn nothing(attempts: u32) -> Self {
         Self { outcome: Ok(None), attempts, tokens: (0, 0), usd: 0.0 }
     }
 
-    /// Without what is not written as that language is: a refusal in English is no Greek.
+    /// Drops text in the wrong script, such as a refusal in English.
     fn written_as(self, into: &str) -> Self {
         Self { outcome: self.outcome.map(|told| told.filter(|told| is_written_as(into, told))), ..self }
     }
 }
 
-/// Whether at least a third of the letters, names aside, are of the language's script.
+/// Whether at least a third of the letters are in the language's script. The rest can be names.
 fn is_written_as(into: &str, told: &str) -> bool {
     let is_own: fn(char) -> bool = match into {
         "ru" | "uk" | "be" | "bg" | "mk" | "kk" => |c| matches!(c, '\u{400}'..='\u{52f}'),
@@ -289,8 +281,8 @@ fn is_written_as(into: &str, told: &str) -> bool {
     3 * told.chars().filter(|c| is_own(*c)).count() >= letters
 }
 
-/// Whether the second text has the figures of the first, in whatever script and grouping. Those of one or two digits may
-/// change (`15:30` is 3:30 pm) or become words, and so may a round one (`2000` is two thousand).
+/// Whether the translation has the figures of the text, in any script and grouping. One or two digits may change
+/// (`15:30` is 3:30 pm) or become words, and so may round figures (`2000`).
 fn has_figures(text: &str, told: &str) -> bool {
     let text: String = text.chars().map(|letter| digit(letter).unwrap_or(letter)).collect();
     let kept: String = told.chars().filter_map(digit).collect();
@@ -302,12 +294,12 @@ fn has_figures(text: &str, told: &str) -> bool {
         value.len() < 3
             || significant.len() < 2
             || kept.contains(value)
-            // 31 000 is 31 thousand; a year is never so cut.
+            // 31 000 can become 31 thousand. Years are never cut.
             || (value.len() > 4 && kept.contains(significant))
     })
 }
 
-/// The digit in the ASCII figures, from whatever script.
+/// Converts a digit of any script to ASCII.
 fn digit(letter: char) -> Option<char> {
     let of_script = || {
         let past = |zero: &u32| u32::from(letter).checked_sub(*zero).and_then(|value| char::from_digit(value, 10));

@@ -1,19 +1,19 @@
-//! The pauses between attempts. The only module that uses the `backoff` crate: it is asked for by name and no longer
-//! maintained, so replacing it must touch one file.
+//! The pauses between attempts. Only this module uses the unmaintained `backoff` crate, so that one file must change to
+//! replace it.
 
 use std::time::Duration;
 
 use backoff::backoff::Backoff as _;
 use backoff::{ExponentialBackoff, ExponentialBackoffBuilder};
 
-/// The first pause, before jitter. Shorter would hit a server that is restarting again at once.
+/// Before jitter. A shorter one would hit a server during its restart.
 const FIRST: Duration = Duration::from_millis(250);
-/// The longest pause, before jitter: an item has a minute in all.
+/// Before jitter: an item has a minute in all.
 const LONGEST: Duration = Duration::from_secs(5);
-/// ± this share of the pause, drawn anew each time, so that many items do not come back together.
+/// ± share of each pause, so that items do not retry together.
 const JITTER: f64 = 0.5;
 
-/// Pauses that double from [`FIRST`] to [`LONGEST`], each jittered.
+/// Pauses that double from [`FIRST`] to [`LONGEST`], with jitter.
 #[derive(Debug)]
 pub struct Delays(ExponentialBackoff);
 
@@ -31,13 +31,12 @@ impl Delays {
                 .with_max_interval(LONGEST)
                 .with_multiplier(2.0)
                 .with_randomization_factor(JITTER)
-                // The number of attempts and the caller's deadline end the retries, not a third clock.
+                // The number of attempts and the caller's deadline end the retries.
                 .with_max_elapsed_time(None)
                 .build(),
         )
     }
 
-    /// The next pause.
     #[expect(clippy::should_implement_trait, reason = "pauses never end, so they are no iterator")]
     pub fn next(&mut self) -> Duration {
         self.0.next_backoff().unwrap_or(LONGEST)

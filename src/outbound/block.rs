@@ -1,4 +1,6 @@
-//! Leased slots: usable from their moment until a grace later, lost afterwards. Pure: the present moment is a parameter.
+//! Leased permits, each valid from its time until a grace period later, and the refunds of unused ones.
+//!
+//! Pure: the current time is a parameter.
 
 use std::time::Duration;
 
@@ -7,32 +9,30 @@ use tokio::time::Instant;
 
 use super::ledger::{Pace, Returned};
 
-/// When a lease was asked for and answered: between the two lies the moment its spans count from.
+/// The times around a lease. Its spans count from a moment between them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundTrip {
     pub(super) sent: Instant,
     pub(super) received: Instant,
 }
 
-/// A block of leased slots.
 #[derive(Debug)]
 pub(super) struct Block {
-    /// The next slot, as late as it may have been meant.
+    /// Latest possible time of the next permit.
     next: Instant,
     period: Duration,
     left: u32,
-    /// How long after `next` a slot certainly still holds.
+    /// How long after `next` a permit is certainly valid.
     slack: Duration,
-    /// The day these slots are counted in: they end with it.
+    /// End of the UTC day in which the permits are counted; they expire with it.
     day_ends: Instant,
     leased_for: DateTime<Utc>,
-    /// The one slot that is a probe.
     pub(super) probe: bool,
 }
 
 impl Block {
-    /// `first_in` and `day_ends_in` count from a moment within the round trip. A slot must not be used before it could
-    /// have come, nor after it may have passed; so what the round trip took is taken off the grace.
+    /// Creates a block. `first_in` and `day_ends_in` count from a moment within the round trip. A permit must not be
+    /// used too early or too late, so the round trip's duration reduces the grace period.
     pub(super) fn new(trip: RoundTrip, pace: &Pace, slots: u32, first_in: Duration, day_ends_in: Duration) -> Self {
         let took = trip.received.saturating_duration_since(trip.sent);
         Self {
@@ -46,7 +46,6 @@ impl Block {
         }
     }
 
-    /// Says for when the slots were leased, and whether they are one probe.
     pub(super) fn of(mut self, leased_for: DateTime<Utc>, probe: bool) -> Self {
         (self.leased_for, self.probe) = (leased_for, probe);
         self
@@ -56,18 +55,17 @@ impl Block {
         self.leased_for
     }
 
-    /// When the next slot comes; none when all are used.
+    /// Time of the next permit; `None` if all are used.
     pub(super) fn head(&self) -> Option<Instant> {
         (self.left > 0).then_some(self.next)
     }
 
-    /// Uses the next slot.
     pub(super) fn take(&mut self) {
         self.left = self.left.saturating_sub(1);
         self.next += self.period;
     }
 
-    /// Drops the slots that have passed; gives how many.
+    /// Drops expired permits. Returns their number.
     pub(super) fn drop_passed(&mut self, now: Instant) -> u32 {
         if now >= self.day_ends {
             return self.rest();
@@ -82,34 +80,33 @@ impl Block {
         passed
     }
 
-    /// Drops all slots; gives how many there were.
     pub(super) fn rest(&mut self) -> u32 {
         std::mem::take(&mut self.left)
     }
 }
 
-/// What is to be given back, by the day it was leased for.
+/// Unsent refunds by day of the lease.
 #[derive(Debug, Default)]
-pub(super) struct Owed(Vec<Debt>);
+pub(super) struct PendingRefunds(Vec<Refund>);
 
 #[derive(Debug, Clone, Copy)]
-struct Debt {
+struct Refund {
     leased_for: DateTime<Utc>,
     slots: u32,
-    /// Used, and certainly not billed.
+    /// Used permits that were certainly not billed.
     unbilled: u32,
-    /// What used slots cost less than was set aside for them, US dollars; negative where they cost more.
+    /// Reserved minus actual cost of used permits, US dollars; may be negative.
     change: f64,
 }
 
-impl Debt {
-    /// The price times the count, not a sum: it is to be exact.
+impl Refund {
+    /// Price times count, because a sum would not be exact.
     fn usd(&self, price: f64) -> f64 {
         price * (f64::from(self.slots) + f64::from(self.unbilled)) + self.change
     }
 }
 
-impl Owed {
+impl PendingRefunds {
     pub(super) fn slots(&mut self, leased_for: DateTime<Utc>, slots: u32) {
         if slots > 0 {
             self.of(leased_for).slots += slots;
@@ -124,24 +121,24 @@ impl Owed {
         self.of(leased_for).change += usd;
     }
 
-    fn of(&mut self, leased_for: DateTime<Utc>) -> &mut Debt {
+    fn of(&mut self, leased_for: DateTime<Utc>) -> &mut Refund {
         let day = leased_for.date_naive();
         let known = self.0.iter().position(|debt| debt.leased_for.date_naive() == day);
         let at = known.unwrap_or_else(|| {
-            self.0.push(Debt { leased_for, slots: 0, unbilled: 0, change: 0.0 });
+            self.0.push(Refund { leased_for, slots: 0, unbilled: 0, change: 0.0 });
             self.0.len() - 1
         });
         &mut self.0[at]
     }
 
-    /// The next day's debts at that price a slot. Calls that cost more than was set aside for them are made up for by the
-    /// next that cost less: nothing is ever asked for here.
+    /// Returns the next refund, at `usd` a permit. A call above its reserved cost reduces later refunds; it never
+    /// causes a charge.
     pub(super) fn take(&mut self, usd: f64) -> Option<Returned> {
         let at = self.0.iter().rposition(|debt| debt.slots > 0 || debt.unbilled > 0 || debt.change > 0.0)?;
         let debt = self.0.swap_remove(at);
         let worth = debt.usd(usd);
         if worth < 0.0 {
-            self.0.insert(0, Debt { slots: 0, unbilled: 0, change: worth, ..debt });
+            self.0.insert(0, Refund { slots: 0, unbilled: 0, change: worth, ..debt });
         }
         (debt.slots > 0 || worth >= 0.0).then_some(Returned {
             leased_for: debt.leased_for,
@@ -150,7 +147,6 @@ impl Owed {
         })
     }
 
-    /// It was not taken.
     pub(super) fn put_back(&mut self, back: &Returned, usd: f64) {
         let debt = self.of(back.leased_for);
         debt.slots += back.slots;
@@ -197,7 +193,7 @@ mod tests {
 
     #[test]
     fn debts_are_kept_by_day_and_priced_exactly() {
-        let mut owed = Owed::default();
+        let mut owed = PendingRefunds::default();
         let today = DateTime::UNIX_EPOCH;
         owed.slots(today, 3);
         owed.slots(today, 0);
@@ -213,7 +209,7 @@ mod tests {
 
     #[test]
     fn change_is_given_back_and_what_cost_more_is_made_up_for() {
-        let mut owed = Owed::default();
+        let mut owed = PendingRefunds::default();
         let today = DateTime::UNIX_EPOCH;
         owed.change(today, 0.25);
         owed.change(today, -0.5);
@@ -228,15 +224,13 @@ mod tests {
         assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 0, usd: 0.75 }));
     }
 
-    /// One process's next step: how many slots it leases, how long its way to the ledger takes (ms), and how late within
-    /// their hold it uses them (share).
+    /// Permits leased, round trip (ms), and lateness (share) of one process.
     fn step() -> impl Strategy<Value = (usize, u32, u64, f64, u64, u64)> {
         (0_usize..4, 1_u32..6, 0_u64..900, 0.0..1.0_f64, 0_u64..1_000, 0_u64..3_000)
     }
 
     proptest! {
-        /// However the leases of four processes interleave, however slow their ways and however late they use their
-        /// slots: no sliding minute at the provider holds more than the rate.
+        /// No interleaving of four processes, however slow or late, exceeds the rate in a sliding minute.
         #[test]
         fn no_interleaving_exceeds_the_rate(rpm in 1_u32..120, steps in prop::collection::vec(step(), 1..120)) {
             let pace = pace(rpm);
@@ -244,7 +238,7 @@ mod tests {
             let mut arrivals = Vec::new();
             for (_process, slots, trip_ms, lateness, way_ms, pause_ms) in steps {
                 clock += Duration::from_millis(pause_ms);
-                // The ledger's moment lies anywhere within the round trip.
+                // The ledger's time is anywhere within the round trip.
                 let took = Duration::from_millis(trip_ms);
                 let trip = RoundTrip { sent: clock - took.mul_f64(lateness), received: clock + took.mul_f64(1.0 - lateness) };
                 let first = next.max(clock);

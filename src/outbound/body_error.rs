@@ -1,27 +1,24 @@
-//! Why a body was not read to its end, and what the client's errors say underneath.
+//! Errors in reading a body, and the causes of client errors.
 
 use std::error::Error as StdError;
 
 use super::excerpt::excerpt;
 
-/// Why a body was not read to its end.
 #[derive(Debug)]
 pub(super) enum BodyError {
     TooLarge,
-    /// Nothing came for that long.
+    /// No data came for too long.
     Idle,
-    /// It came, and too slowly to wait for its end.
+    /// The data came too slowly.
     TooSlow,
-    /// Compressed in a way that was not asked for, nested, or broken.
+    /// An unrequested, nested or broken compression.
     Encoding(String),
-    /// The connection ended before the body did.
     Cut(String),
 }
 
-/// What an error of the client means for the body that was being read.
 pub(super) fn body_error(error: &reqwest::Error) -> BodyError {
     let detail = innermost(error);
-    // A cut connection is reported through the decoder too, as an I/O error of its source.
+    // The decoder also reports a cut connection, as an I/O error in its causes.
     let cut = chain(error).any(|cause| {
         cause
             .downcast_ref::<std::io::Error>()
@@ -34,12 +31,12 @@ pub(super) fn body_error(error: &reqwest::Error) -> BodyError {
     }
 }
 
-/// An error and its causes, outermost first.
+/// Returns an error and its causes, outermost first.
 pub(super) fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error: &&'a (dyn StdError + 'static)| (*error).source())
 }
 
-/// The words of the innermost cause, which name what happened; the outer ones name the URL.
+/// Text of the innermost cause, which names the failure; outer ones name the URL.
 pub(super) fn innermost(error: &reqwest::Error) -> String {
     chain(error).last().map(|cause| excerpt(&cause.to_string())).unwrap_or_default()
 }

@@ -1,12 +1,11 @@
-//! When a provider is left alone. A pure state machine: the present moment and the jitter are parameters.
+//! The circuit breaker of one provider: a pure state machine with time and jitter as parameters.
 //!
-//! The error's class decides. A throttle opens at once and respects the provider's own wait; a used-up quota is
-//! "exhausted until", not an outage; a refused key is tried again once a day; failures count. After the wait one probe is
-//! let through, and only its outcome closes the breaker.
+//! The error's class decides. A throttle opens it for the wait that the provider names, a used-up quota until the quota
+//! returns, a refused key for a day. Other failures are counted. After the cool-down one probe is admitted, and only
+//! its outcome closes the breaker.
 //!
-//! The fleet shares one breaker. This is a process's view of it: what it decides becomes [`News`] for the others, and
-//! what they decided is taken over by [`Breaker::learn`]. The ledger gives the probe to one process; until it does, this
-//! one only knows that a probe is due.
+//! The fleet shares one breaker; this is one process's view. Local changes become [`News`] for other processes, and
+//! [`Breaker::learn`] applies theirs. The ledger gives the probe to one process.
 
 use std::time::Duration;
 
@@ -17,46 +16,40 @@ use super::error::AskError;
 use super::ledger::{Opening, SharedBreaker};
 use super::terms::GateState;
 
-/// Repeated openings without a success in between double the wait, up to this factor: GDELT's penalty, for one, grows
-/// with every call made while it lasts.
+/// Maximum factor for repeated openings without a success. GDELT's penalty grows with calls made during it.
 const LONGEST_FACTOR: u32 = 8;
-/// The longest wait of an open breaker, before the jitter, whatever cool-down is configured or the provider asks for. The
-/// function `breaker_until` (migration 0036) depends on it: it takes an open breaker more than two days ahead as over.
+/// Maximum cool-down before jitter. The function `breaker_until` (migration 0036) depends on it: it treats a breaker
+/// that is open for over two days as closed.
 const MAX_OPEN_WAIT: Duration = Duration::from_hours(24);
-/// The shortest wait after a throttle: "Retry-After: 0" must not become a tight loop.
+/// Minimum cool-down after a throttle: "Retry-After: 0" must not cause a tight loop.
 const SHORTEST_THROTTLE: Duration = Duration::from_secs(1);
-/// Up to this share is added to every wait, so that many processes do not come back in the same second.
+/// Maximum share added to a cool-down, so that processes do not return together.
 const JITTER: f64 = 0.1;
-/// How long a quota is believed to be gone when the provider does not say until when: till the next UTC midnight,
-/// though not shorter than this.
+/// Minimum cool-down after a used-up quota. If the provider names no end, the next UTC midnight is assumed.
 const SHORTEST_EXHAUSTION: Duration = Duration::from_hours(1);
-/// No quota window is longer than a month.
+/// Maximum cool-down after a used-up quota: no quota window is longer than a month.
 const LONGEST_EXHAUSTION: Duration = Duration::from_hours(32 * 24);
-/// A provider whose API was switched off for us is asked again this often: it may be mended at its side, without a
-/// restart of ours.
+/// Cool-down if our API access is switched off. The provider may restore it without a restart here.
 const DISABLED_RECHECK: Duration = Duration::from_hours(1);
-/// A refused key is tried once a day: an unpaid bill is paid without a restart. Another key is another identity, and is
-/// tried at once.
+/// Cool-down after a refused key, for example for an unpaid bill. A new key has its own breaker.
 const BAD_KEY_RECHECK: Duration = Duration::from_hours(24);
-/// The version of an opening that only makes a wait longer: no breaker ever has it.
+/// Marks an opening that only extends a cool-down. No breaker has this version.
 const NO_VERSION: i64 = -1;
 
-/// What a call that is let through must hand back with its outcome.
+/// An admitted call. Must be returned with its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Admission {
-    /// Which closed (or half-open) period let it through; outcomes of an earlier one no longer count.
+    /// Outcomes of earlier periods do not count.
     generation: u64,
     pub(super) probe: bool,
 }
 
-/// Why a call is not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) kind: GateState,
     pub(super) until: Instant,
 }
 
-/// What the others must hear.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum News {
     Opened { kind: GateState, until: Instant, reason: String, error: &'static str, version: i64 },
@@ -64,7 +57,7 @@ pub(super) enum News {
 }
 
 impl News {
-    /// As the ledger takes it; `None` when it is a closing.
+    /// `None` for a closing.
     pub(super) fn opening(&self, now: Instant) -> Option<Opening> {
         let Self::Opened { kind, until, reason, error, version } = self else { return None };
         let wait = until.saturating_duration_since(now);
@@ -72,9 +65,8 @@ impl News {
     }
 }
 
-/// What this process did not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Learnt {
+pub(super) enum BreakerChange {
     LeftAlone(GateState),
     Ready,
 }
@@ -86,22 +78,18 @@ enum State {
     HalfOpen { since: Instant },
 }
 
-/// One provider's breaker.
 #[derive(Debug)]
 pub(super) struct Breaker {
     state: State,
     generation: u64,
-    /// Openings since the last success, of the fleet.
+    /// Openings since the fleet's last success.
     trips: u32,
     cooldown: Duration,
     failures_to_open: u32,
-    /// How long a probe may be out: what callers in the meantime are told.
     probe_time: Duration,
-    /// The error that opened it last.
     reason: Option<String>,
-    /// Of the fleet's breaker, as far as this process knows.
     version: i64,
-    /// The version whose probe the ledger gave to this process.
+    /// Version of the probe that this process holds.
     held_probe: Option<i64>,
     news: Option<News>,
 }
@@ -122,13 +110,13 @@ impl Breaker {
         }
     }
 
-    /// The breaker of another key: nothing is known of it. Calls that are under way are of no concern to it.
+    /// A fresh breaker for a changed key. Calls in progress do not affect it.
     pub(super) fn anew(&self) -> Self {
         let fresh = Self::new(self.cooldown, self.failures_to_open, self.probe_time);
         Self { generation: self.generation + 1, ..fresh }
     }
 
-    /// Whether a call would be let through now, without letting it.
+    /// Returns the refusal that a call would get now. Changes nothing.
     pub(super) fn refusal(&self, now: Instant) -> Option<Refusal> {
         match self.state {
             State::Closed { .. } => None,
@@ -140,22 +128,20 @@ impl Breaker {
         }
     }
 
-    /// Whether the wait is over and a probe is due, which the ledger must give.
+    /// The ledger must still grant the probe.
     pub(super) fn probe_is_due(&self, now: Instant) -> bool {
         matches!(self.state, State::Open { until, .. } if until <= now)
     }
 
-    /// The version whose probe was given to this process and not used.
     pub(super) const fn held_probe(&self) -> Option<i64> {
         self.held_probe
     }
 
-    /// Why it is not ready, in words for a person.
     pub(super) fn reason(&self) -> Option<&str> {
         self.reason.as_deref().filter(|_| !matches!(self.state, State::Closed { .. }))
     }
 
-    /// Lets a call through, or says why not. After the wait of an open breaker exactly one call passes, as the probe.
+    /// After a cool-down exactly one call is admitted, as the probe.
     pub(super) fn admit(&mut self, now: Instant) -> Result<Admission, Refusal> {
         if let Some(refusal) = self.refusal(now) {
             return Err(refusal);
@@ -168,7 +154,7 @@ impl Breaker {
         Ok(Admission { generation: self.generation, probe })
     }
 
-    /// The provider answered, be it "nothing found" or "not this query". Only a probe's success closes.
+    /// Records a response, possibly "nothing found". Only a probe's success closes the breaker.
     pub(super) fn succeeded(&mut self, admission: Admission) {
         if admission.generation != self.generation || matches!(self.state, State::Open { .. }) {
             return;
@@ -181,15 +167,14 @@ impl Breaker {
         self.trips = 0;
     }
 
-    /// The call ended without telling anything of the provider: the caller's time was up, or it went away. A probe's
-    /// place is free again, for this process at once.
+    /// Records a call that ended without information about the provider. This process may probe again at once.
     pub(super) fn abandoned(&mut self, admission: Admission, now: Instant) {
         if admission.probe && admission.generation == self.generation && matches!(self.state, State::HalfOpen { .. }) {
             self.state = State::Open { kind: GateState::Open, until: now };
         }
     }
 
-    /// The call failed. Returns whether the breaker opened because of it. `jitter` is drawn from [0, 1).
+    /// Records a failure. Returns whether it opened the breaker. `jitter` is in [0, 1).
     pub(super) fn failed(
         &mut self,
         admission: Admission,
@@ -239,7 +224,6 @@ impl Breaker {
                 }
             }
             State::HalfOpen { .. } => {}
-            // Calls that were under way when it opened: it is open already.
             State::Open { .. } => return false,
         }
         let wait = jittered((self.cooldown * self.factor()).min(MAX_OPEN_WAIT), jitter);
@@ -249,10 +233,10 @@ impl Breaker {
     fn open(&mut self, admission: Admission, kind: GateState, until: Instant, error: &AskError) -> bool {
         let (reason, label) = (error.to_string(), error.label());
         if let State::Open { until: present, .. } = self.state {
-            // A call that was under way when it opened: it may make the wait longer, not shorter, and is no new opening.
+            // The call began before the opening: it may extend the cool-down, but is no new opening.
             if until > present {
                 self.state = State::Open { kind, until };
-                // What the others have not heard yet stays an opening.
+                // Unsent news of an opening stays an opening.
                 let version = match &self.news {
                     Some(News::Opened { version, .. }) => *version,
                     _ => NO_VERSION,
@@ -277,19 +261,18 @@ impl Breaker {
         2_u32.saturating_pow(self.trips).min(LONGEST_FACTOR)
     }
 
-    /// What the others must hear, once.
     pub(super) fn take_news(&mut self) -> Option<News> {
         self.news.take()
     }
 
-    /// They could not be told; what happened since is newer and stays.
+    /// Keeps unsent news unless newer news exists.
     pub(super) fn put_back(&mut self, news: News) {
         self.news.get_or_insert(news);
     }
 
-    /// Takes the fleet's breaker over where it is newer than what is known. An answer to this process's own question is
-    /// also believed where it is older: the table was emptied.
-    pub(super) fn learn(&mut self, shared: &SharedBreaker, received: Instant, answer: bool) -> Option<Learnt> {
+    /// Applies the fleet's breaker if it is newer. A response to this process's own request also counts if older,
+    /// because the table may have been emptied.
+    pub(super) fn learn(&mut self, shared: &SharedBreaker, received: Instant, answer: bool) -> Option<BreakerChange> {
         if shared.version == self.version || (shared.version < self.version && !answer) {
             return None;
         }
@@ -304,20 +287,20 @@ impl Breaker {
             }
             self.generation += 1;
             self.state = State::Closed { failures: 0 };
-            return Some(Learnt::Ready);
+            return Some(BreakerChange::Ready);
         }
         if !matches!(self.state, State::Open { .. }) {
             self.generation += 1;
         }
         self.reason.clone_from(&shared.reason);
-        // While somebody's probe is out there is nothing to be done here.
+        // While another process's probe runs, this process waits.
         let until = received + shared.until_in.max(shared.probe_in.unwrap_or_default());
         self.state = State::Open { kind, until };
-        was_closed.then_some(Learnt::LeftAlone(kind))
+        was_closed.then_some(BreakerChange::LeftAlone(kind))
     }
 
-    /// The ledger refuses: whatever was believed here, nobody asks before what it says.
-    pub(super) fn left_alone(&mut self, shared: &SharedBreaker, received: Instant) -> Option<Learnt> {
+    /// Applies the ledger's refusal, whatever this process knew.
+    pub(super) fn left_alone(&mut self, shared: &SharedBreaker, received: Instant) -> Option<BreakerChange> {
         let learnt = self.learn(shared, received, true);
         let until = received + shared.until_in.max(shared.probe_in.unwrap_or_default());
         if !matches!(self.state, State::HalfOpen { .. }) {
@@ -326,7 +309,7 @@ impl Breaker {
         learnt
     }
 
-    /// The ledger gave the probe to this process: the next call that is admitted is the one.
+    /// Records that the ledger gave the probe to this process. The next admitted call is the probe.
     pub(super) fn may_probe(&mut self, shared: &SharedBreaker, now: Instant) {
         self.version = shared.version;
         self.trips = shared.trips;
@@ -338,7 +321,6 @@ impl Breaker {
         self.state = State::Open { kind: shared.kind.into(), until: now };
     }
 
-    /// The state to show, and until when.
     pub(super) fn state(&self, now: Instant) -> (GateState, Option<Instant>) {
         match self.state {
             State::Closed { .. } => (GateState::Ready, None),

@@ -1,8 +1,8 @@
-//! Who may ask a provider now: the fleet's slots, this process's own spacing, and the breaker, in one queue.
+//! Schedules the calls to one provider: the fleet's permits, this process's spacing, and the breaker, in one queue.
 //!
-//! Slots are leased in blocks, so that a block of calls costs one round trip to the ledger. Callers of one process stand
-//! in one queue; only its head leases, so that however many wait, one question goes out. A lease runs on a task of its
-//! own: whoever asked for it may go away, and its slots are there for the next.
+//! Permits are leased in blocks, one round trip to the ledger each. Only the queue's head leases, so that one request
+//! to the ledger is in progress. A lease runs on its own task: if its caller leaves, the next caller uses the permits.
+//! `exchange` talks to the ledger. Nothing waits past the caller's deadline.
 
 mod exchange;
 
@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 
-use super::block::{Block, Owed};
-use super::breaker::{Admission, Breaker, Learnt, Refusal};
+use super::block::{Block, PendingRefunds};
+use super::breaker::{Admission, Breaker, BreakerChange, Refusal};
 use super::error::AskError;
 use super::identity::Identity;
 use super::ledger::{Ledger, Limit, Pace, SharedBreaker};
@@ -24,31 +24,28 @@ use super::observer::Observer;
 use super::terms::GateState;
 use crate::domain::Clock;
 
-/// A reached limit, or a ledger that is away, is not asked about again before this.
+/// Minimum time between ledger requests after a reached limit or a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// On what terms slots are leased.
 #[derive(Debug, Clone)]
 pub(super) struct SchedulerSettings {
     pub(super) name: &'static str,
-    /// As the ledger keeps it: see [`super::ledger::LeaseTerms::provider`].
+    /// See [`super::ledger::LeaseTerms::provider`].
     pub(super) account: Arc<str>,
     pub(super) identity: Identity,
     pub(super) pace: Pace,
     pub(super) max_wait: Duration,
     pub(super) day_limit: Option<u32>,
     pub(super) month_limit: Option<u32>,
-    /// US dollars a slot.
+    /// US dollars a permit.
     pub(super) usd: f64,
     pub(super) cap_usd: Option<f64>,
-    /// How long a probe may be out.
     pub(super) probe_time: Duration,
 }
 
-/// Why nothing is leased for now.
 #[derive(Debug, Clone)]
 enum Pause {
-    /// The fleet's next slot.
+    /// The time of the fleet's next permit.
     Rate {
         until: Instant,
     },
@@ -64,45 +61,40 @@ enum Pause {
 
 #[derive(Debug)]
 struct Inner {
-    /// Of the breaker: the key it is about, and that key's version.
     identity: Arc<str>,
     version: u64,
     breaker: Breaker,
     block: Option<Block>,
-    owed: Owed,
+    owed: PendingRefunds,
     leasing: bool,
     pause: Option<Pause>,
-    /// The limit that is reached, and until when, to be shown.
+    /// The reached limit and its end, for display.
     limited: Option<(Limit, Instant)>,
-    /// The state last reported, so that each change is reported once.
+    /// The last reported state, so that each change is reported once.
     reported: GateState,
 }
 
-/// A slot with a place at the breaker.
 #[derive(Debug)]
-pub(super) struct Pass {
-    /// Whose breaker let it through.
+pub(super) struct CallPermit {
     identity: Arc<str>,
     admission: Admission,
     leased_for: DateTime<Utc>,
 }
 
-impl Pass {
-    /// Whether it is the one call that decides of an open breaker.
+impl CallPermit {
+    /// Whether this call is the probe of an open breaker.
     pub(super) const fn is_probe(&self) -> bool {
         self.admission.probe
     }
 }
 
-/// What the head of the queue does next.
 enum Step {
-    Pass(Pass),
+    CallPermit(CallPermit),
     Refuse(AskError),
     Wait(Instant),
     Lease,
 }
 
-/// The scheduler of one provider's calls.
 #[derive(Debug)]
 pub(super) struct CallScheduler {
     settings: SchedulerSettings,
@@ -110,11 +102,10 @@ pub(super) struct CallScheduler {
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     limiter: Limiter,
-    /// Held for single statements, never across an await.
+    /// Never held across an await.
     inner: Mutex<Inner>,
-    /// What goes to the ledger goes one after the other, so that its answers are learnt in order.
+    /// Serialises ledger requests, so that responses apply in order.
     wire: tokio::sync::Mutex<()>,
-    /// Grows with every lease that ended.
     answered: watch::Sender<u64>,
     tasks: TaskTracker,
 }
@@ -132,7 +123,7 @@ impl CallScheduler {
             identity: settings.identity.fingerprint().into(),
             breaker,
             block: None,
-            owed: Owed::default(),
+            owed: PendingRefunds::default(),
             leasing: false,
             pause: None,
             limited: None,
@@ -155,22 +146,21 @@ impl CallScheduler {
         &self.settings
     }
 
-    /// The fingerprint of the key in force.
     pub(super) fn identity(&self) -> Arc<str> {
         Arc::clone(&self.lock().identity)
     }
 
-    /// Waits for a slot; never past the deadline, nor longer than the longest wait.
-    pub(super) async fn pass(self: &Arc<Self>, deadline: Instant) -> Result<Pass, AskError> {
+    /// Waits for a permit, at most until the deadline and for `max_wait`.
+    pub(super) async fn pass(self: &Arc<Self>, deadline: Instant) -> Result<CallPermit, AskError> {
         let deadline = deadline.min(Instant::now() + self.settings.max_wait);
-        // Asked before the queue, so that an open provider costs no wait, and again at its head.
+        // Also checked here, so that an open breaker costs no wait.
         if let Some(refusal) = self.refusal(deadline) {
             return Err(refusal);
         }
         let place = self.limiter.enter(deadline).await.map_err(|late| self.too_late(late, deadline))?;
         loop {
             match self.step(&place, deadline) {
-                Step::Pass(pass) => return Ok(pass),
+                Step::CallPermit(pass) => return Ok(pass),
                 Step::Refuse(refusal) => return Err(refusal),
                 Step::Wait(until) => sleep_until(until).await,
                 Step::Lease => self.lease(place.waiting(), deadline).await?,
@@ -193,7 +183,7 @@ impl CallScheduler {
 
     fn paused(&self, pause: &Pause, now: Instant, deadline: Instant) -> Option<AskError> {
         match pause {
-            // The schedule only ever moves on: who cannot wait that long need not ask.
+            // The schedule only moves forward, so an earlier deadline cannot be met.
             Pause::Rate { until } => (*until > deadline).then(|| AskError::Busy { until: self.utc(*until) }),
             Pause::Limited { limit, until } => (now < *until).then(|| limit_error(*limit)),
             Pause::Away { detail, until } => (now < *until).then(|| AskError::StoreAway { detail: detail.clone() }),
@@ -207,7 +197,7 @@ impl CallScheduler {
             inner.discard();
             return Step::Refuse(self.refused(refusal, inner.breaker.reason()));
         }
-        // Slots that were leased before it opened are not for a probe.
+        // Permits from before the opening are not for a probe.
         if inner.breaker.probe_is_due(now) && inner.block.as_ref().is_some_and(|block| !block.probe) {
             inner.discard();
         }
@@ -230,7 +220,11 @@ impl CallScheduler {
         match (breaker.admit(now), block.as_mut()) {
             (Ok(admission), Some(block)) => {
                 block.take();
-                Step::Pass(Pass { identity: Arc::clone(identity), admission, leased_for: block.leased_for() })
+                Step::CallPermit(CallPermit {
+                    identity: Arc::clone(identity),
+                    admission,
+                    leased_for: block.leased_for(),
+                })
             }
             (Err(refusal), _) => Step::Refuse(self.refused(refusal, breaker.reason())),
             (Ok(_), None) => Step::Lease,
@@ -246,20 +240,19 @@ impl CallScheduler {
         }
     }
 
-    /// Takes over what the fleet knows of this provider, under that key.
     pub(super) fn learn(&self, identity: &str, shared: &SharedBreaker, received: Instant) {
         let mut inner = self.lock();
         if *inner.identity != *identity {
             return;
         }
         let learnt = inner.breaker.learn(shared, received, false);
-        if learnt == Some(Learnt::Ready) {
+        if learnt == Some(BreakerChange::Ready) {
             inner.pause = None;
         }
         self.report(inner, learnt);
     }
 
-    /// Takes over how much of the limits is used, for a process that has not leased yet.
+    /// Applies the used share of the limits, for a process that has not leased yet.
     pub(super) fn learn_use(&self, day: u64, month: u64, spent_usd: f64, day_ends: Instant, month_ends: Instant) {
         let SchedulerSettings { day_limit, month_limit, usd, cap_usd, .. } = self.settings;
         let reached = |limit: Option<u32>, used: u64| limit.is_some_and(|limit| used >= u64::from(limit));
@@ -275,43 +268,43 @@ impl CallScheduler {
         self.lock().limited = limited;
     }
 
-    /// Reports the state where it changed without a call: by a new key, or by time.
+    /// Reports a state change without a call: a new key, or the passing of time.
     pub(super) fn report_state(&self) {
         self.report(self.lock(), None);
     }
 
-    /// Logs and counts what was learnt, and reports the state where it changed.
-    fn report(&self, mut inner: MutexGuard<'_, Inner>, learnt: Option<Learnt>) {
+    /// Logs and counts another process's change, and reports a changed state.
+    fn report(&self, mut inner: MutexGuard<'_, Inner>, learnt: Option<BreakerChange>) {
         let (state, until) = inner.breaker.state(Instant::now());
         let changed = inner.reported != state;
         inner.reported = state;
         let reason = inner.breaker.reason().map(str::to_owned);
         let provider = self.settings.name;
         if changed {
-            // Under the lock: two changes at the same moment are reported in the order they were made.
+            // Under the lock, so that simultaneous changes are reported in order.
             self.observer.circuit(provider, state.as_str());
         }
         drop(inner);
         match learnt {
-            Some(Learnt::LeftAlone(kind)) => {
+            Some(BreakerChange::LeftAlone(kind)) => {
                 self.observer.learnt(provider, kind.as_str());
                 let until = until.map(|until| self.utc(until).to_rfc3339());
-                tracing::info!(provider, state = kind.as_str(), until, reason, "another process paused it");
+                tracing::info!(provider, state = kind.as_str(), until, reason, "circuit opened by another process");
             }
-            Some(Learnt::Ready) => {
+            Some(BreakerChange::Ready) => {
                 self.observer.learnt(provider, GateState::Ready.as_str());
-                tracing::info!(provider, "another process asks it again");
+                tracing::info!(provider, "circuit closed by another process");
             }
             None => {}
         }
     }
 
-    /// Tells the breaker how a call ended. True when it opened because of it.
-    pub(super) fn settle(&self, pass: &Pass, failure: Option<&AskError>) -> bool {
+    /// Reports a call's end to the breaker. Returns whether the breaker opened because of it.
+    pub(super) fn settle(&self, pass: &CallPermit, failure: Option<&AskError>) -> bool {
         let (now, utc) = (Instant::now(), self.clock.now());
         let mut inner = self.lock();
         let opened = match failure {
-            // The key was changed meanwhile: what the old one met with says nothing of the new one.
+            // The old key's failure does not count for the new one.
             _ if inner.identity != pass.identity => false,
             None => {
                 inner.breaker.succeeded(pass.admission);
@@ -329,22 +322,21 @@ impl CallScheduler {
         opened
     }
 
-    /// A call cost that much less than was set aside for it, or more where it is negative.
-    pub(super) fn give_change(&self, pass: &Pass, usd: f64) {
+    /// Refunds what was reserved and not spent; negative if more was spent.
+    pub(super) fn give_change(&self, pass: &CallPermit, usd: f64) {
         if usd != 0.0 {
             self.lock().owed.change(pass.leased_for, usd);
         }
     }
 
-    /// The caller went away: the call may have been made, and billed.
-    pub(super) fn abandon(&self, pass: &Pass) {
+    /// Records that the caller left. The call may have been made and billed.
+    pub(super) fn abandon(&self, pass: &CallPermit) {
         let mut inner = self.lock();
         if inner.identity == pass.identity {
             inner.breaker.abandoned(pass.admission, Instant::now());
         }
     }
 
-    /// The state, until when, and why.
     pub(super) fn state(&self) -> (GateState, Option<DateTime<Utc>>, Option<String>) {
         let now = Instant::now();
         let inner = self.lock();
@@ -360,7 +352,6 @@ impl CallScheduler {
         }
     }
 
-    /// When a breaker that is open now lets a probe through.
     pub(super) fn open_until(&self, now: Instant) -> Option<Instant> {
         self.lock().breaker.refusal(now).map(|refusal| refusal.until)
     }
@@ -377,16 +368,16 @@ impl CallScheduler {
     fn utc(&self, moment: Instant) -> DateTime<Utc> {
         let utc = self.clock.now();
         let ahead = chrono::Duration::from_std(moment.saturating_duration_since(Instant::now())).unwrap_or_default();
-        // Whole seconds, for people and for retries, and never an earlier one: who comes back then is let through.
+        // Rounded up to seconds: a caller that returns then is admitted.
         let moment = utc.checked_add_signed(ahead).unwrap_or(utc);
         let second = moment.trunc_subsecs(0);
         if second < moment { second + TimeDelta::seconds(1) } else { second }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A panic between two statements leaves numbers, not broken invariants.
+        // A panic leaves plain numbers, no broken invariant.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each look uses the current key, so that a change needs no notification.
+        // A key change needs no notification.
         let version = self.settings.identity.version();
         if inner.version != version {
             inner.rekeyed(version, self.settings.identity.fingerprint());
@@ -396,7 +387,7 @@ impl CallScheduler {
 }
 
 impl Inner {
-    /// The key was changed: what the old one met with is forgotten, and the provider is asked again.
+    /// Resets the breaker after a key change, so that the provider is called again.
     fn rekeyed(&mut self, version: u64, identity: String) {
         self.version = version;
         if *self.identity == *identity {
@@ -404,11 +395,10 @@ impl Inner {
         }
         self.identity = identity.into();
         self.breaker = self.breaker.anew();
-        // Slots belong to the provider, whatever the key; but a block that was given for a probe is one call.
+        // Permits belong to the provider, but a probe's block is one call.
         self.discard();
     }
 
-    /// The leased slots are of no use any more.
     fn discard(&mut self) {
         let Some(mut block) = self.block.take() else { return };
         self.owed.slots(block.leased_for(), block.rest());

@@ -1,4 +1,4 @@
-//! The client for provider APIs: one pooled connection set, no redirects, every body capped.
+//! The HTTP client for provider APIs: pooled, without redirects, with a size limit. It sends live, records, or replays.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,12 +19,11 @@ use super::request::ApiRequest;
 use super::response::{ApiResponse, header_map, response};
 use super::secrets;
 
-/// Time to a TCP and TLS connection. A provider that cannot be connected to in this time will not answer in time either.
+/// Maximum time for TCP and TLS. A slower provider would not answer in time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Idle connections are dropped after this, sooner than most servers do, so that few requests meet a closing one.
+/// Idle time of pooled connections. Shorter than most servers', so that few requests meet a closing connection.
 const POOL_IDLE: Duration = Duration::from_secs(50);
 
-/// The client could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("the HTTP client cannot be built: {detail}; install the system's CA certificates (package ca-certificates)")]
 pub struct BuildError {
@@ -40,11 +39,9 @@ enum Source {
     Scripted(Arc<super::script::Script>),
 }
 
-/// Sends requests to providers: over the network, recorded or not, or answered from recordings.
 #[derive(Clone)]
 pub struct HttpClient {
     source: Source,
-    /// What comes back must not be stored.
     transient: bool,
 }
 
@@ -54,16 +51,16 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// Makes *ring* the process's TLS cryptography, once. The broker's connection may have done so before.
+/// Installs *ring* as TLS cryptography, unless the broker's connection did.
 pub(super) fn install_tls_provider() {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Two threads may get here together: the loser finds the same provider installed.
+        // A concurrent thread may have installed it.
         drop(rustls::crypto::ring::default_provider().install_default());
     }
 }
 
-/// What both clients of this room have in common. Proxies of the environment are not used: where the process connects
-/// to is decided by its configuration alone.
+/// Common settings of all clients. Only the configuration decides where the process connects, so proxies of the
+/// environment are ignored.
 #[expect(clippy::disallowed_methods, reason = "this is the room where clients are built")]
 pub(super) fn client_builder(user_agent: &str) -> reqwest::ClientBuilder {
     install_tls_provider();
@@ -71,7 +68,7 @@ pub(super) fn client_builder(user_agent: &str) -> reqwest::ClientBuilder {
         .user_agent(user_agent)
         .no_proxy()
         .referer(false)
-        // Undone by `decode`, with caps.
+        // `decode` decompresses with limits.
         .gzip(false)
         .brotli(false)
         .zstd(false)
@@ -87,25 +84,24 @@ impl BuildError {
 }
 
 impl HttpClient {
-    /// A client that reaches the network. `user_agent` should name the product and a way to reach its operator.
+    /// Returns a client for the network. `user_agent` should name the product and a contact.
     pub fn live(user_agent: &str) -> Result<Self, BuildError> {
         let client = client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
         Ok(Self { source: Source::Live(client), transient: false })
     }
 
-    /// The same, and every exchange is kept.
+    /// Like [`HttpClient::live`], and records every exchange.
     pub fn recording(user_agent: &str, recorder: Arc<Recorder>) -> Result<Self, BuildError> {
         let client = client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
         Ok(Self { source: Source::Record(client, recorder), transient: false })
     }
 
-    /// For a provider whose terms forbid storing what it answers.
+    /// Returns a client for a provider that forbids storing its responses.
     #[must_use]
     pub fn transient(&self) -> Self {
         Self { transient: true, ..self.clone() }
     }
 
-    /// A client that answers from recordings and never touches the network.
     pub fn replay(archive: Arc<Archive>) -> Self {
         Self { source: Source::Replay(archive), transient: false }
     }
@@ -115,12 +111,12 @@ impl HttpClient {
         Self { source: Source::Scripted(script), transient: false }
     }
 
-    /// Whether calls cost anything: recordings need no rate limit, no breaker and no budget.
+    /// Whether requests reach the network. Recordings need no rate limit, breaker or budget.
     pub fn is_live(&self) -> bool {
         !matches!(self.source, Source::Replay(_))
     }
 
-    /// Sends one request and reads the whole answer, at most until `deadline` and `max_bytes`.
+    /// Sends one request and reads the response, until `deadline` and up to `max_bytes`.
     pub(super) async fn send(
         &self,
         request: &ApiRequest,
@@ -156,7 +152,7 @@ impl HttpClient {
     }
 }
 
-/// A call that brought no answer when it was recorded brings none now.
+/// A recorded failure fails again.
 fn failed_then(failure: Failure) -> AskError {
     let detail = failure.detail;
     match failure.label.as_str() {
@@ -185,7 +181,7 @@ async fn live(
     let answer = builder.send().await.map_err(|error| transport_error(&error))?;
     let status = answer.status().as_u16();
     let headers = answer.headers().clone();
-    // The caller's total deadline is the only one: an API answer is small.
+    // API responses are small: the deadline suffices.
     let body = body::read(answer, max_bytes).await.map_err(|error| match error {
         BodyError::TooLarge => AskError::TooLarge,
         BodyError::Idle | BodyError::TooSlow => AskError::Timeout,
@@ -193,12 +189,12 @@ async fn live(
         BodyError::Cut(detail) => AskError::Malformed { detail: format!("cut off: {detail}") },
     })?;
     let mut answer = response(status, headers, body, now);
-    // Here, before anybody can keep it.
+    // Before the response can be stored.
     secrets::scrub(&mut answer, &request.secrets());
     Ok(answer)
 }
 
-/// Never shows the URL: what is left of it in the cause is the innermost error's words.
+/// Classifies an error. Never shows the URL, only the innermost error.
 fn transport_error(error: &reqwest::Error) -> AskError {
     if error.is_timeout() {
         AskError::Timeout

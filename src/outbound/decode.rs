@@ -1,6 +1,6 @@
-//! Undoes a body's compression piece by piece, with a cap on what comes out, so that no bomb fills the memory.
+//! Decompresses a body piece by piece with a size limit, so that no compression bomb fills the memory.
 //!
-//! The client's own decompression is used nowhere: it bounds neither the ratio nor the window of zstd, which a frame may
+//! The HTTP client's own decompression is off. It limits neither the ratio nor the window of zstd, which a frame may
 //! set to 128 MiB and more.
 
 use std::io::{self, Write};
@@ -14,19 +14,17 @@ use zstd::stream::zio::Writer as ZstdWriter;
 use super::body_error::BodyError;
 use super::excerpt::excerpt;
 
-/// What we can undo, as a server is told.
+/// The value of `Accept-Encoding`.
 pub(super) const ACCEPTED: &str = "gzip, br, zstd";
-/// The largest window of a zstd frame, as a power of two: 8 MiB, which is all that RFC 9659 allows a server to use.
-/// It is reserved and touched only as far as bytes come out, so that the cap on those bounds the memory as well.
+/// Maximum zstd window, as a power of two: 8 MiB, the limit of RFC 9659. Memory is touched only as bytes are produced.
 const ZSTD_WINDOW: u32 = 23;
-/// Markup and JSON shrink to a fifth or a tenth, pages of tables to a fiftieth; a bomb to a thousandth and less.
+/// Maximum ratio of output to input. Markup and JSON shrink to a fifth or a tenth, tables to a fiftieth; a bomb to a
+/// thousandth and less.
 const MAX_RATIO: usize = 250;
-/// Under this the ratio says nothing: a page of blanks is small whatever it is packed into.
+/// Output below which the ratio is ignored: blanks compress well.
 const RATIO_FREE: usize = 512 * 1024;
-/// Of the brotli decoder's own output buffer.
 const BROTLI_BUFFER: usize = 16 * 1024;
 
-/// A body that is being taken in.
 pub(super) enum Decoder {
     Plain(Sink),
     Gzip(Box<MultiGzDecoder<Sink>>),
@@ -34,14 +32,13 @@ pub(super) enum Decoder {
     Zstd(Box<ZstdWriter<Sink, ZstdState<'static>>>),
 }
 
-/// Takes what comes out, up to what is allowed.
 #[derive(Debug, Default)]
 pub(super) struct Sink {
     bytes: Vec<u8>,
-    /// Raised with every piece of input, up to `cap`.
+    /// Output allowed so far; grows with the input, up to `cap`.
     allowed: usize,
     cap: usize,
-    /// Compressed bytes given so far.
+    /// Compressed bytes so far.
     given: usize,
     is_full: bool,
 }
@@ -76,7 +73,7 @@ impl Write for Sink {
 }
 
 impl Decoder {
-    /// For the coding the headers name, at most `cap` bytes to come out.
+    /// Returns the decoder for the coding in the headers. At most `cap` bytes come out.
     pub(super) fn new(headers: &HeaderMap, cap: usize) -> Result<Self, BodyError> {
         let sink = Sink::new(cap);
         let failed = |error: io::Error| BodyError::Encoding(excerpt(&error.to_string()));
@@ -85,7 +82,7 @@ impl Decoder {
             Coding::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(sink))),
             Coding::Brotli => {
                 let mut writer = DecompressorWriter::new(sink, BROTLI_BUFFER);
-                // The windows of RFC 7932 end at 16 MiB; the extension that goes to 1 GiB is not for the web.
+                // RFC 7932 windows end at 16 MiB; the 1 GiB extension is not for the web.
                 writer.set_parameter(BrotliDecoderParameter::BROTLI_DECODER_PARAM_LARGE_WINDOW, 0);
                 Self::Brotli(Box::new(writer))
             }
@@ -106,7 +103,6 @@ impl Decoder {
         }
     }
 
-    /// Takes one piece of the body as it came.
     pub(super) fn push(&mut self, piece: &[u8]) -> Result<(), BodyError> {
         let is_packed = !matches!(self, Self::Plain(_));
         self.sink().expect(piece.len(), is_packed);
@@ -119,9 +115,9 @@ impl Decoder {
         outcome.map_err(|error| self.failure(&error))
     }
 
-    /// The body has ended; so must the compressed stream have.
+    /// Ends the body. The compressed stream must be complete.
     pub(super) fn finish(mut self) -> Result<Vec<u8>, BodyError> {
-        // A body of no bytes is an empty page under any coding: servers compress nothing into nothing.
+        // An empty body is valid in any coding.
         if self.sink().given > 0 {
             let outcome = match &mut self {
                 Self::Plain(_) => Ok(()),
@@ -134,7 +130,6 @@ impl Decoder {
         Ok(self.taken())
     }
 
-    /// What has come out so far.
     pub(super) fn taken(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.sink().bytes)
     }
@@ -152,7 +147,7 @@ enum Coding {
     Zstd,
 }
 
-/// The one coding of a body. Several on top of each other are for nobody but those who build bombs.
+/// Returns the body's coding. Nested codings are rejected: only bombs use them.
 fn coding(headers: &HeaderMap) -> Result<Coding, BodyError> {
     let mut named = None;
     for value in headers.get_all(CONTENT_ENCODING) {

@@ -1,4 +1,7 @@
-//! What can go wrong when a provider is asked, by class: the class decides about retries, the breaker and the result.
+//! Classes of provider errors.
+//!
+//! The class decides about retries, billing, the breaker and the degraded result. To add a class, extend [`AskError`],
+//! its methods, and the table in the tests.
 
 use std::time::Duration;
 
@@ -8,14 +11,14 @@ use super::redact::redacted;
 use super::replay::MissingRecording;
 use crate::domain::Degradation;
 
-/// Why a provider gave no answer. "It answered that there is nothing" is never one of these.
+/// Why a provider gave no answer. "Nothing found" is never an error.
 ///
-/// Details are short, single-line and hold no key: [`super::Gate`] redacts the secrets of the request.
+/// Details are short, single-line and free of keys: [`super::Gate`] redacts them.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AskError {
-    #[error("the provider asks us to slow down{}", after(*retry_after))]
+    #[error("the provider rate-limits us{}", after(*retry_after))]
     Throttled { retry_after: Option<Duration> },
-    #[error("the provider's quota is used up{}", until_text(*until))]
+    #[error("the quota at the provider is used up{}", until_text(*until))]
     QuotaGone { until: Option<DateTime<Utc>> },
     #[error(
         "the provider refuses the key: {detail}; check it, then restart with the right one, or run `corroborate providers reset`"
@@ -23,52 +26,52 @@ pub enum AskError {
     BadKey { detail: String },
     #[error("the provider failed with status {status}")]
     Server { status: u16 },
-    #[error("the provider did not answer in time")]
+    #[error("the provider did not respond in time")]
     Timeout,
     #[error("the provider could not be reached: {detail}")]
     Connect { detail: String },
-    /// The request was on its way when the connection broke: the provider may have worked, and charged, for nothing.
-    #[error("the connection to the provider broke off: {detail}")]
+    /// The connection broke during the request: the provider may have worked and charged.
+    #[error("the connection to the provider was interrupted: {detail}")]
     Lost { detail: String },
     #[error("the provider's answer could not be read: {detail}")]
     Malformed { detail: String },
-    /// This query only, and for good: asking the same again is pointless, asking something else is fine.
+    /// For this query only: retrying it is pointless, other queries work.
     #[error("the provider refuses this query: {detail}")]
     Refused { detail: String },
-    /// An answer came that is none: prose, a web page, engines that did not respond.
-    #[error("the provider could not be asked: {detail}")]
+    /// The response was no answer: prose, a web page, failed engines.
+    #[error("the provider could not be queried: {detail}")]
     CouldNotAsk { detail: String },
-    /// There is nothing to be asked yet, or not any more: the provider is well, and what it searches is not there.
+    /// The provider works, but has no data to search.
     #[error("the provider has nothing to search: {detail}")]
     NotReady { detail: String },
     #[error("the provider's answer is larger than allowed")]
     TooLarge,
-    /// Not asked: the breaker is open.
-    #[error("the provider is not asked again before {until}")]
+    /// Not called: the breaker is open.
+    #[error("the provider is in cool-down until {until}")]
     Open { until: DateTime<Utc> },
-    /// Not asked: others have the slots of its rate until then, and nobody waits that long.
+    /// Not called: no permit comes before the deadline.
     #[error("the provider's request limit is used up until {until}, and this item cannot wait that long")]
     Busy { until: DateTime<Utc> },
-    /// The provider does not serve us as we are set up (its API is switched off for the project, JSON is not allowed …).
+    /// The provider rejects our setup (API switched off for the project, JSON not allowed …).
     #[error("the provider is disabled: {detail}")]
     Disabled { detail: String },
-    /// Not asked: our own limit per day is reached.
+    /// Not called: our daily limit.
     #[error("our daily limit for this provider is reached")]
     DailyLimit,
-    /// Not asked: our own limit per month is reached.
+    /// Not called: our monthly limit.
     #[error("our monthly limit for this provider is reached")]
     MonthlyLimit,
-    /// Not asked: what is left of the budget is less than the price of the call.
+    /// Not called: the call costs more than the rest of the budget.
     #[error("the month's spending cap is reached")]
     Budget,
-    /// Not asked: the item's tenant has spent its share of the cap.
+    /// Not called: the tenant's share is used up.
     #[error("the tenant's share of the month's spending cap is used up")]
     ShareUsed,
-    /// Not asked: the store, which shares the slots out among all processes, could not be asked itself.
+    /// Not called: the permit store is unavailable.
     #[error("the shared request limit could not be read from the database: {detail}")]
     StoreAway { detail: String },
-    /// Not asked, or given up: the time of the caller was up first.
-    #[error("the time was up before the provider answered")]
+    /// Not called or cancelled: the caller's time ended.
+    #[error("the item's time ran out before the provider responded")]
     Deadline,
     #[error(transparent)]
     NoRecording(#[from] MissingRecording),
@@ -83,7 +86,7 @@ fn until_text(until: Option<DateTime<Utc>>) -> String {
 }
 
 impl AskError {
-    /// A word from a closed set, for metrics.
+    /// A metrics label from a closed set.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Throttled { .. } => "throttled",
@@ -110,8 +113,7 @@ impl AskError {
         }
     }
 
-    /// Whether it is a failure of the provider that counts towards opening its breaker. Throttles, used-up quotas and
-    /// refused keys do not count: they open it at once.
+    /// Whether it counts towards opening the breaker. Throttles, used-up quotas and refused keys open it at once.
     pub const fn counts_for_breaker(&self) -> bool {
         matches!(
             self,
@@ -125,7 +127,7 @@ impl AskError {
         )
     }
 
-    /// Whether the same request may succeed shortly. A throttle only when the provider said how long it lasts.
+    /// Whether the same request may succeed shortly. A throttle only if the provider named its duration.
     pub const fn retryable(&self) -> bool {
         matches!(
             self,
@@ -138,7 +140,7 @@ impl AskError {
         )
     }
 
-    /// Whether the provider may have charged for the call: when in doubt, yes, so that a budget is never overrun.
+    /// Whether the provider may have charged. In doubt yes, so that a budget is never exceeded.
     pub const fn may_be_billed(&self) -> bool {
         matches!(
             self,
@@ -152,7 +154,7 @@ impl AskError {
         )
     }
 
-    /// What a result that lacks this provider's answer says about it.
+    /// The `degraded` entry for a result without this provider.
     pub fn degradation(&self, provider: &str) -> Degradation {
         match self {
             Self::Throttled { .. }
@@ -178,7 +180,7 @@ impl AskError {
         }
     }
 
-    /// The same error with every occurrence of a secret redacted: providers echo keys in their messages.
+    /// Redacts every secret: providers repeat keys in their messages.
     #[must_use]
     pub(super) fn without(mut self, secrets: &[String]) -> Self {
         if let Self::BadKey { detail }
@@ -196,7 +198,7 @@ impl AskError {
     }
 }
 
-/// One of every class, for tests that hold all of them against a table.
+/// For tests with a table.
 #[cfg(test)]
 pub(crate) mod samples {
     use super::*;

@@ -1,9 +1,9 @@
-//! Strangers' words, made fit for an error or a line of the log.
+//! Makes untrusted text fit for an error or a log line.
 
-/// Longest excerpt of a provider's own words in an error, characters: enough for its sentence, too short for a page.
+/// Maximum characters: enough for a provider's sentence, too short for a page.
 const EXCERPT_CHARS: usize = 200;
 
-/// A provider's own words, made fit for an error: one line, no control characters, bounded.
+/// Returns one line without control characters, of limited length.
 pub fn excerpt(text: &str) -> String {
     let mut line = String::new();
     let mut taken = 0;

@@ -1,4 +1,6 @@
-//! Why there is no page.
+//! Why a page was not fetched.
+//!
+//! To add a cause, add a variant with its label and a sample, and the label to the metrics catalogue.
 
 use std::time::Duration;
 
@@ -6,7 +8,6 @@ use super::body_error::{chain, innermost};
 use super::excerpt::excerpt;
 use super::ssrf_guard::AddressRefused;
 
-/// Why there is no page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     #[error("the address of the page cannot be used: too long, without a host, or with a user name")]
@@ -22,10 +23,10 @@ pub enum FetchError {
     Port { host: String, port: u16 },
     #[error("the name of the host cannot be resolved")]
     Dns,
-    #[error("the page did not come in time")]
+    #[error("the page was not received in time")]
     Timeout,
-    /// It came, and so slowly that it would have taken for ever.
-    #[error("the page came too slowly")]
+    /// The data came too slowly.
+    #[error("the page was received too slowly")]
     TooSlow,
     #[error("the page's server could not be reached: {detail}")]
     Connect { detail: String },
@@ -35,8 +36,8 @@ pub enum FetchError {
     TooManyRedirects,
     #[error("the page's server answered with status {0}")]
     Status(u16),
-    /// A refusal with the marks of a browser check or a captcha. It is not evaded.
-    #[error("the page's server takes us for a robot and answered with status {status}")]
+    /// A refusal with a browser check or a captcha. It is not evaded.
+    #[error("the page's server blocks automated requests (status {status})")]
     BotWall { status: u16 },
     #[error("the page is larger than allowed")]
     TooLarge,
@@ -46,29 +47,29 @@ pub enum FetchError {
     Encoding { detail: String },
     #[error("{host} is on the deny list")]
     Denied { host: String },
-    /// The site's `robots.txt` says no.
+    /// The site's `robots.txt` forbids the page.
     #[error("robots.txt of {host} does not allow it")]
     Robots { host: String },
-    /// Its server failed over the file, so that what it says is not known; it is asked again in some minutes.
-    #[error("robots.txt of {host} cannot be had now, so nothing of it is fetched")]
+    /// The server failed, so the rules are unknown. The file is requested again after some minutes.
+    #[error("robots.txt of {host} is unavailable, so its pages are not fetched")]
     RobotsUnreachable { host: String },
-    /// Not asked: the host told us, or somebody before us, to wait.
+    /// Not requested: the host named a cool-down.
     #[error("{host} asked us to wait another {} s", rest.as_secs())]
     HostResting { host: String, rest: Duration },
-    /// Not asked: the slot at the host did not come in the page's time.
-    #[error("no slot to ask {host} was free in time: too many of its pages are wanted at once")]
+    /// Not requested: no permit came in the page's time.
+    #[error("no permit for {host} in time: too many of its pages are requested at once")]
     HostBusy { host: String },
-    /// It came, and nobody had time to read it: no place to parse it was free.
-    #[error("the page came, and this machine is too busy to read it")]
+    /// Received, but no parser was free.
+    #[error("the page was received, but this machine is too busy to parse it")]
     ReadersBusy,
-    #[error("the time was up before the page came")]
+    #[error("the item's time ran out before the page was received")]
     Deadline,
     #[error("no recording for the page; record it, or fetch without replay")]
     NoRecording,
 }
 
 impl FetchError {
-    /// A word from a closed set, for metrics and for the stored failure.
+    /// For metrics and the stored failure.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::BadUrl => "bad_url",
@@ -98,7 +99,7 @@ impl FetchError {
         }
     }
 
-    /// Whether trying again later may help. The others are the page's own nature, or our rules.
+    /// Whether a later attempt may succeed. Other errors come from the page or our rules.
     pub const fn is_transient(&self) -> bool {
         match self {
             Self::Dns
@@ -146,7 +147,7 @@ pub(super) fn classify(error: &reqwest::Error) -> FetchError {
     }
 }
 
-/// TLS errors travel inside I/O errors, one or more deep, which do not show them as their source.
+/// TLS errors are nested inside I/O errors, which do not return them as their source.
 fn tls_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
     if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
         return Some(tls);
@@ -154,7 +155,7 @@ fn tls_error<'a>(cause: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
     tls_error(cause.downcast_ref::<std::io::Error>()?.get_ref()?)
 }
 
-/// One of every class, for tests that hold all of them against a table.
+/// For tests with a table.
 #[cfg(test)]
 pub(crate) mod samples {
     use super::*;

@@ -1,4 +1,4 @@
-//! What a gate shares with those of other processes, and how it follows them.
+//! What a gate shares with other processes, and how it follows them.
 
 use std::sync::Arc;
 
@@ -11,30 +11,29 @@ use super::terms::GateSettings;
 use crate::domain::Clock;
 use crate::store::FleetSnapshot;
 
-/// Where a gate's slots come from, and the limits that only a fleet can keep.
+/// The source of a gate's permits, and the limits that need a fleet.
 #[derive(Debug, Clone)]
 pub struct Fleet {
     pub ledger: Arc<dyn Ledger>,
-    /// One of several places at which the provider is asked, each with a rate, limits and a breaker of its own; none: the
-    /// provider has one place. Metrics and results know the provider alone.
+    /// One of a provider's endpoints, with its own rate, limits and breaker; `None` if there is one. Metrics and
+    /// results name the provider only.
     pub part: Option<String>,
-    /// Which key at which address: breakers are kept by it.
+    /// Key and address that the breaker belongs to.
     pub identity: Identity,
-    /// Attempts per month, UTC.
+    /// Attempts per UTC month.
     pub monthly_limit: Option<u32>,
-    /// What all providers together may cost in a month, US dollars; none: nothing limits it.
+    /// Monthly limit for all providers together, US dollars.
     pub monthly_cap_usd: Option<f64>,
-    /// How slots lie in time; none: the rate of the settings, a minute long.
+    /// `None`: the settings' rate per minute.
     pub pace: Option<Pace>,
 }
 
 impl Fleet {
-    /// A process on its own, without a cap.
+    /// A single process without a cap.
     pub fn alone(clock: Arc<dyn Clock>) -> Self {
         Self::at(Arc::new(LocalLedger::new(clock)))
     }
 
-    /// Whoever shares that ledger.
     pub fn at(ledger: Arc<dyn Ledger>) -> Self {
         Self {
             ledger,
@@ -46,7 +45,6 @@ impl Fleet {
         }
     }
 
-    /// As the call scheduler takes it.
     pub(super) fn scheduling(self, settings: &GateSettings) -> (SchedulerSettings, Arc<dyn Ledger>) {
         let scheduling = SchedulerSettings {
             name: settings.name,
@@ -60,25 +58,25 @@ impl Fleet {
             month_limit: self.monthly_limit,
             usd: settings.cost_usd,
             cap_usd: self.monthly_cap_usd,
-            // Its slot, its call, and the way to the ledger with the outcome.
+            // Its permit, its call, and the report to the ledger.
             probe_time: settings.timeout + super::ledger::GRACE * 2,
         };
         (scheduling, self.ledger)
     }
 }
 
-/// Keeps one gate up with the fleet: a job asks once for all of them.
+/// Synchronises one gate with the fleet. One job reads the snapshot for all gates.
 #[derive(Debug, Clone)]
-pub struct Follower {
+pub struct BreakerSync {
     scheduler: Arc<CallScheduler>,
 }
 
-impl Follower {
+impl BreakerSync {
     pub(super) fn of(scheduler: &Arc<CallScheduler>) -> Self {
         Self { scheduler: Arc::clone(scheduler) }
     }
 
-    /// Takes over what others found. `asked` is when the snapshot was asked for.
+    /// Applies other processes' changes. `asked` is when the snapshot was requested.
     pub fn learn(&self, snapshot: &FleetSnapshot, asked: Instant, received: Instant) {
         let settings = self.scheduler.settings();
         let present = self.scheduler.identity();
@@ -94,12 +92,12 @@ impl Follower {
         self.scheduler.learn_use(day, month, snapshot.spent_usd, day_ends, month_ends);
     }
 
-    /// Tells the others what they do not know yet, and gives back what has passed unused.
+    /// Sends breaker news and refunds expired permits.
     pub async fn flush(&self) -> Result<(), LedgerError> {
         self.scheduler.flush().await
     }
 
-    /// Gives everything back; the gate is not asked again.
+    /// Refunds everything. The gate must not be used afterwards.
     pub async fn close(&self) -> Result<(), LedgerError> {
         self.scheduler.close().await
     }

@@ -1,4 +1,8 @@
-//! The one way to ask a provider: in a slot of its rate, past its breaker, retried within the caller's deadline, billed.
+//! The only way to call a provider: with a permit, through the circuit breaker, with retries until the caller's
+//! deadline, and billed.
+//!
+//! Steps of [`Gate::ask`]: check the tenant's budget, wait for a permit, send, report outcome and cost, retry if
+//! worthwhile. Recordings need no permit and cost nothing.
 
 use std::fmt;
 use std::future::Future;
@@ -12,10 +16,10 @@ use tracing::Instrument as _;
 
 use super::backoff_delays::Delays;
 use super::breaker::Breaker;
-use super::call_scheduler::{CallScheduler, Pass};
+use super::call_scheduler::{CallPermit, CallScheduler};
 use super::client::HttpClient;
 use super::error::AskError;
-use super::fleet::{Fleet, Follower};
+use super::fleet::{BreakerSync, Fleet};
 use super::observer::Observer;
 use super::request::ApiRequest;
 use super::response::ApiResponse;
@@ -24,29 +28,27 @@ use super::terms::{GateSettings, GateState};
 use crate::domain::Clock;
 use crate::telemetry::traces;
 
-/// The longest wait a provider may name that a call sits out itself. Longer ones are left to later items.
-const LONGEST_SAT_OUT: Duration = Duration::from_secs(10);
-/// A body that cannot be read is asked for once more, not to the limit: it is more often the provider than the line.
+/// Maximum wait, named by a provider, after which a call itself retries. Longer waits are left to later items.
+const MAX_INLINE_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// An unreadable body is requested only once more, because the provider is the usual cause.
 const MALFORMED_ATTEMPTS: u32 = 2;
 
-/// A gate's state, to be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GateStatus {
     pub name: &'static str,
     pub state: GateState,
-    /// When it is asked again, if only by a probe; none while ready.
+    /// When it may be called again, if only by a probe; `None` if ready.
     pub until: Option<DateTime<Utc>>,
-    /// Why it is not ready, in words for a person.
     pub reason: Option<String>,
-    /// Calls a minute it may get.
+    /// Calls a minute.
     pub rpm: u32,
-    /// Of this process, UTC day.
+    /// Of this process, per UTC day.
     pub calls_today: u64,
     pub errors_today: u64,
     pub usd_today: f64,
 }
 
-/// This process's account of the day, UTC: to be shown, and nothing is decided by it.
+/// For display only, per UTC day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct DayUsage {
     day: NaiveDate,
@@ -61,14 +63,14 @@ impl DayUsage {
     }
 }
 
-/// Guards one provider (with one key). Share it, do not build two.
+/// Guards one provider with one key. Share one instance.
 pub struct Gate {
     settings: GateSettings,
     http: HttpClient,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
     scheduler: Arc<CallScheduler>,
-    /// Held for single statements, never across an await.
+    /// Never held across an await.
     today: Mutex<DayUsage>,
 }
 
@@ -78,12 +80,11 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// A call that was let through and paid for. Dropped without an outcome (the caller went away), it frees a probe's place;
-/// the call may be billed all the same.
+/// An admitted and reserved call. If it is dropped without an outcome, because the caller left, another probe may
+/// start, but the call may still be billed.
 struct Permit<'a> {
     gate: &'a Gate,
-    /// None for a recording, which needs no slot.
-    pass: Option<Pass>,
+    pass: Option<CallPermit>,
 }
 
 impl Drop for Permit<'_> {
@@ -99,13 +100,13 @@ impl Drop for Permit<'_> {
 }
 
 impl Gate {
-    /// A gate of a process on its own; [`Gate::in_fleet`] makes it one of many.
+    /// Returns a gate of a single process; see [`Gate::in_fleet`].
     pub fn new(settings: GateSettings, http: HttpClient, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
         let fleet = Fleet::alone(Arc::clone(&clock));
         Self::in_fleet(settings, http, clock, observer, fleet)
     }
 
-    /// A gate that shares its provider's slots, limits and breaker with others.
+    /// Returns a gate that shares permits, limits and breaker with other processes.
     pub fn in_fleet(
         settings: GateSettings,
         http: HttpClient,
@@ -121,34 +122,31 @@ impl Gate {
         Self { settings, http, clock, observer, scheduler: Arc::new(scheduler), today }
     }
 
-    /// What follows the fleet for this gate.
-    pub fn follower(&self) -> Follower {
-        Follower::of(&self.scheduler)
+    pub fn follower(&self) -> BreakerSync {
+        BreakerSync::of(&self.scheduler)
     }
 
     pub const fn name(&self) -> &'static str {
         self.settings.name
     }
 
-    /// US dollars per call, 0 for a free provider.
+    /// US dollars per call.
     pub const fn cost_usd(&self) -> f64 {
         self.settings.cost_usd
     }
 
-    /// The longest one attempt may take.
     pub const fn timeout(&self) -> Duration {
         self.settings.timeout
     }
 
-    /// The present moment by the gate's clock, for providers whose queries speak of dates.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
 
-    /// Sends the request and has `read` make sense of the answer, at any status. `read` decides what is a failure.
+    /// Sends the request. `read` interprets the response, whatever its status, and decides what is a failure.
     ///
-    /// Nothing in here outlasts the asker's time: neither the wait for a slot nor a retry nor the call itself. Each attempt
-    /// is paid for and counted when it is sent, and never before. Errors hold none of the request's secrets.
+    /// Waiting, retries and calls end at the asker's deadline. Each attempt is counted and paid when it is sent. Errors
+    /// contain none of the request's secrets.
     pub async fn ask<T>(
         &self,
         request: ApiRequest,
@@ -164,8 +162,8 @@ impl Gate {
         .await
     }
 
-    /// Does work that is no HTTP call of this client (a database, a folder) under the same discipline. `work` may run
-    /// again after a failure that is worth it, and is cut off when the attempt's time is up.
+    /// Runs work that is not HTTP (a database, a folder) under the same limits. `work` may run again after a retryable
+    /// failure and is cancelled at the timeout.
     pub async fn run<T, F>(&self, asker: Asker<'_>, work: impl Fn() -> F) -> Result<T, AskError>
     where
         F: Future<Output = Result<T, AskError>>,
@@ -177,7 +175,6 @@ impl Gate {
         .await
     }
 
-    /// One exchange, at most until then.
     pub(super) async fn send(&self, request: &ApiRequest, until: Instant) -> Result<ApiResponse, AskError> {
         self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await
     }
@@ -206,7 +203,7 @@ impl Gate {
                     if last.is_none() {
                         self.observer.not_asked(self.settings.name, refusal.label());
                     }
-                    // The first attempt's error says more than "left alone since".
+                    // The first error is more useful than "in cool-down".
                     return Err(last.unwrap_or(refusal));
                 }
             };
@@ -236,7 +233,6 @@ impl Gate {
         }
     }
 
-    /// The state and this process's account of the day.
     pub fn status(&self) -> GateStatus {
         let (state, until, reason) = self.scheduler.state();
         let today = *self.lock();
@@ -252,13 +248,12 @@ impl Gate {
         }
     }
 
-    /// What an attempt costs, where it costs anything: recordings are free.
+    /// Price of an attempt; `None` if free, as recordings are.
     fn price(&self) -> Option<f64> {
         let usd = self.settings.cost_usd;
         (usd > 0.0 && self.http.is_live()).then_some(usd)
     }
 
-    /// A slot, with the price and a place at the breaker.
     async fn permit(&self, deadline: Instant) -> Result<Permit<'_>, AskError> {
         if !self.http.is_live() {
             self.lock().calls += 1;
@@ -287,7 +282,7 @@ impl Gate {
         let patience = started + patience;
         let span = traces::provider_call_span(self.settings.name);
         let outcome = match run(patience.min(deadline)).instrument(span.clone()).await {
-            // Cut short by the caller, not by the provider: it is not to blame.
+            // The caller's deadline is not the provider's fault.
             Err(AskError::Timeout) if deadline < patience && Instant::now() >= deadline => Err(AskError::Deadline),
             outcome => outcome,
         };
@@ -297,8 +292,7 @@ impl Gate {
         outcome
     }
 
-    /// Tells the breaker and the account how a call ended and what it cost. True when there may be news for the other
-    /// processes.
+    /// Reports a call's outcome and cost. Returns whether there may be news for other processes.
     fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>, billed: f64) -> bool {
         let failure = outcome.as_ref().err();
         self.lock().errors += u64::from(failure.is_some());
@@ -320,38 +314,38 @@ impl Gate {
             if state == GateState::Disabled {
                 tracing::error!(provider, %error, ?until, "provider disabled");
             } else {
-                tracing::warn!(provider, %error, ?until, "provider paused");
+                tracing::warn!(provider, %error, ?until, "circuit opened");
             }
         }
-        // A late failure makes a wait longer that others keep as well.
+        // A late failure may extend the cool-down, also for other processes.
         was_probe || failure.is_some()
     }
 
-    /// How long to wait before the next attempt; none when there is to be none.
+    /// Pause before the next attempt; `None` if there is none.
     fn pause_before_retry(&self, error: &AskError, attempt: u32, delays: &mut Delays) -> Option<Duration> {
         if !self.http.is_live() || !error.retryable() || attempt >= self.settings.max_attempts {
             return None;
         }
         match error {
             AskError::Throttled { retry_after } => {
-                // The breaker knows the moment, jitter included; another call may have made it later.
+                // The breaker's end of the cool-down includes jitter and later extensions.
                 let now = Instant::now();
                 let wait = self.scheduler.open_until(now)? - now;
-                (retry_after.is_some() && wait <= LONGEST_SAT_OUT).then_some(wait)
+                (retry_after.is_some() && wait <= MAX_INLINE_RETRY_AFTER).then_some(wait)
             }
-            // What may have been billed is not bought again, but for a body that was cut off: that once.
+            // What may have been billed is not paid again, except once for a truncated body.
             AskError::Timeout | AskError::Lost { .. } | AskError::Server { .. } if self.price().is_some() => None,
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
             _ => Some(delays.next()),
         }
     }
 
-    /// The day's account; that of another day is begun anew.
+    /// Locks the day's counts, which begin again on a new day.
     fn lock(&self) -> MutexGuard<'_, DayUsage> {
-        // A panic between two statements leaves numbers, not broken invariants.
+        // A panic leaves plain numbers, no broken invariant.
         let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
         let day = self.clock.now().date_naive();
-        // Only forwards: with a clock set back, the figures of the later day are the nearer ones.
+        // If the clock was set back, the later day stays.
         if day > today.day {
             *today = DayUsage::of(day);
         }

@@ -1,4 +1,4 @@
-//! The gate as a whole, over a scripted transport.
+//! The gate over a scripted transport.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,7 +23,6 @@ use super::terms::{GateSettings, GateState};
 use crate::config::ApiKey;
 use crate::domain::Clock;
 
-/// A clock that is moved by hand.
 #[derive(Debug)]
 struct HandClock(Mutex<DateTime<Utc>>);
 
@@ -129,7 +128,7 @@ impl Bench {
         self.metered(seconds, &AskMeter::default()).await
     }
 
-    /// What the fleet has spent, once all that was not used is given back.
+    /// The fleet's spending after all refunds.
     async fn spent(&self) -> f64 {
         self.gate.follower().close().await.unwrap();
         self.ledger.spent_usd()
@@ -240,14 +239,13 @@ async fn while_the_probe_is_out_nobody_else_asks() {
     let cooldown = Duration::from_millis(20);
     let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
     bench.ask(1.0).await.unwrap_err();
-    // Longer than the cool-down, and than the block of slots that was thrown away when it opened.
+    // Longer than the cool-down and the discarded block of permits.
     sleep(cooldown * 12).await;
     {
         let probe = bench.ask(5.0);
         tokio::pin!(probe);
         assert!(futures::poll!(probe.as_mut()).is_pending());
         assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "open");
-        // The one who probed goes away.
     }
     assert_eq!(bench.ask(1.0).await.unwrap(), "fine", "its place is free again");
     assert_eq!(bench.script.asked(), 3);
@@ -323,7 +321,7 @@ async fn the_daily_limit_ends_with_the_day() {
     assert_eq!((status.state, status.calls_today), (GateState::Exhausted, 2));
     assert_eq!(status.until.unwrap().to_rfc3339(), "2026-11-19T00:00:00+00:00");
     *bench.clock.0.lock().unwrap() += chrono::Duration::hours(13);
-    // A reached limit is not asked about again within a second.
+    // The ledger is not asked about a reached limit within a second.
     sleep(Duration::from_millis(1_050)).await;
     assert!(bench.ask(1.0).await.is_ok());
     assert_eq!(bench.gate.status().calls_today, 1);

@@ -1,7 +1,7 @@
-//! A model hub: the files of its repositories, fetched so that a cut connection costs what is missing and no more.
+//! Downloads model files from a hub and resumes interrupted downloads.
 //!
-//! Speaks the paths of huggingface.co, which its mirrors share: `/<repository>/resolve/<revision>/<file>`, sent on to a
-//! store of large files. What was fetched is only ever called by its own name when its length and checksum are right.
+//! It uses the paths of huggingface.co and its mirrors: `/<repository>/resolve/<revision>/<file>`, which redirects to a
+//! store of large files. A file gets its name only when its length and checksum are right.
 
 mod error;
 mod facts;
@@ -29,34 +29,31 @@ use super::{body, client};
 pub use error::HubError;
 pub use facts::FileFacts;
 
-/// The hub that is asked unless another is named.
 pub const DEFAULT_HUB: &str = "https://huggingface.co";
-/// Nothing for this long ends an attempt; the next one goes on where it stopped.
+/// Maximum time without data in one attempt.
 const IDLE: Duration = Duration::from_secs(30);
-/// Redirects of one request: a renamed repository, its store, the store's region.
+/// Maximum redirects: a renamed repository, its store, the store's region.
 const MOST_HOPS: usize = 5;
-/// Attempts in a row that bring nothing new. One that brought something begins the count anew.
+/// Maximum successive attempts without new data.
 const ATTEMPTS: u32 = 5;
-/// Largest file where nobody said its size: the largest weights that this runtime could hold.
+/// Maximum file size if unknown: the largest weights for this runtime.
 const MOST_BYTES: u64 = 8 * 1024 * 1024 * 1024;
-/// Largest file that is read into memory: a configuration, a small fraction of it.
+/// Maximum size of a file in memory, such as a configuration.
 const MOST_IN_MEMORY: usize = 4 * 1024 * 1024;
 
-/// A file of a repository at a revision.
 #[derive(Debug, Clone, Copy)]
 pub struct HubFile<'a> {
     /// `owner/name`.
     pub repository: &'a str,
-    /// A commit, a branch or a tag.
+    /// A commit, branch or tag.
     pub revision: &'a str,
     /// From the repository's root.
     pub path: &'a str,
 }
 
-/// Hears how much of a file is there: bytes on disk.
+/// Receives the bytes on disk.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Send + Sync);
 
-/// A client for one hub.
 #[derive(Debug, Clone)]
 pub struct HubClient {
     client: reqwest::Client,
@@ -65,9 +62,7 @@ pub struct HubClient {
     idle: Duration,
 }
 
-/// How one attempt ended that did not bring the file.
 enum Attempt {
-    /// Worth another one.
     Cut(HubError),
     Final(HubError),
 }
@@ -79,22 +74,22 @@ impl From<HubError> for Attempt {
 }
 
 impl HubClient {
-    /// A client that reaches the network. The token goes to the hub alone, never to where it sends on.
+    /// Returns a client. The token goes to the hub only, never to a redirect's target.
     pub fn new(user_agent: &str, hub: Url, token: Option<SecretString>) -> Result<Self, BuildError> {
         let client = client::client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
         Ok(Self { client, hub, token, idle: IDLE })
     }
 
-    /// The hub's address without a slash at its end.
+    /// The hub's address without a final slash.
     pub fn hub(&self) -> &str {
         self.hub.as_str().trim_end_matches('/')
     }
 
-    /// What the hub says of a file, without fetching it.
+    /// Returns a file's facts without fetching it.
     ///
     /// # Errors
-    /// [`HubError::NotFound`] for a file, revision or repository that is not there, [`HubError::Gated`] where one must be
-    /// somebody, and the rest.
+    /// [`HubError::NotFound`] for an unknown file, revision or repository; [`HubError::Gated`] if a login is required;
+    /// others.
     pub async fn facts(&self, file: HubFile<'_>) -> Result<FileFacts, HubError> {
         let mut pauses = Delays::new();
         for _ in 1..ATTEMPTS {
@@ -120,7 +115,6 @@ impl HubClient {
         Err(HubError::Redirects { url: file.url(self.hub()) })
     }
 
-    /// A small file's content.
     pub async fn read(&self, file: HubFile<'_>) -> Result<Vec<u8>, HubError> {
         let response = self.get(file, &[]).await?;
         let cut = |detail| HubError::Cut { file: file.path.to_owned(), detail };
@@ -135,11 +129,11 @@ impl HubClient {
         }
     }
 
-    /// Brings a file to `target`, whose folder is there. What an earlier attempt left of the same content is kept and
-    /// only the rest fetched, nothing where it stands at `target` already. Returns its SHA-256.
+    /// Downloads a file to `target`, whose folder must exist, and returns its SHA-256. Existing data of the same
+    /// content is kept.
     ///
-    /// `facts` say what is expected: a length and a checksum that are not met are errors, and nothing stands at `target`
-    /// then. Without a checksum nothing is resumed, since nobody could tell whether both halves belong together.
+    /// A length or checksum that differs from `facts` is an error and leaves no file at `target`. Without a checksum
+    /// nothing is resumed, because the halves may not match.
     pub async fn download(
         &self,
         file: HubFile<'_>,
@@ -150,7 +144,7 @@ impl HubClient {
         let mut part = Part::open(target, facts).await?;
         let mut pauses = Delays::new();
         let mut fruitless = 0;
-        // Not what the last attempt found: a file that is begun anew would seem to grow each time.
+        // A restarted file would seem to grow each time.
         let mut most = part.length();
         loop {
             heard(part.length());
@@ -168,7 +162,7 @@ impl HubClient {
                         part.keep().await?;
                         return Err(error);
                     }
-                    tracing::debug!(file = file.path, %error, "the download goes on where it stopped");
+                    tracing::debug!(file = file.path, %error, "download resumed");
                     sleep(pauses.next()).await;
                 }
             }
@@ -191,7 +185,7 @@ impl HubClient {
             headers.extend(part.tag().map(|tag| (IF_RANGE, tag.to_owned())));
         }
         let mut response = match self.get(file, &headers).await {
-            // There is nothing behind what is here, and it is not the length it should be: it is of something else.
+            // The existing data has a wrong length and nothing follows it, so it belongs to other content.
             Err(HubError::Status { status: 416, .. }) => {
                 part.begin_anew(None).await?;
                 return Err(Attempt::Cut(HubError::Cut {
@@ -205,7 +199,7 @@ impl HubClient {
         let goes_on = response.status() == StatusCode::PARTIAL_CONTENT
             && facts::range_start(response.headers()) == Some(part.length());
         if !goes_on {
-            // From the start: a server that knows no ranges, or content that changed.
+            // The server ignores ranges, or the content changed.
             part.begin_anew(tag).await?;
             if response.status() == StatusCode::PARTIAL_CONTENT {
                 return Err(Attempt::Cut(HubError::Cut {
@@ -236,7 +230,7 @@ impl HubClient {
             heard(part.length());
         }
         match facts.size {
-            // All that was announced came: asking again brings no more.
+            // All announced bytes came, so a retry brings no more.
             Some(size) if part.length() < size && is_measured => {
                 let found = Some(part.length());
                 part.discard().await;
@@ -250,7 +244,6 @@ impl HubClient {
         }
     }
 
-    /// The answer that holds the file, wherever the hub sends for it.
     async fn get(
         &self,
         file: HubFile<'_>,
@@ -273,7 +266,7 @@ impl HubClient {
         url: &Url,
         headers: &[(reqwest::header::HeaderName, String)],
     ) -> Result<Response, HubError> {
-        // Lengths and ranges are those of the file itself.
+        // Lengths and ranges must be the file's own.
         let mut request =
             self.client.request(method, url.clone()).header(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(token) = self.token.as_ref().filter(|_| url.origin() == self.hub.origin()) {
@@ -294,7 +287,7 @@ impl HubClient {
         }
     }
 
-    /// Where an answer sends on to, or what its refusal means.
+    /// Returns a redirect's target, or the error of a refusal.
     fn next(&self, file: HubFile<'_>, url: &Url, response: &Response) -> Result<Url, HubError> {
         let status = response.status();
         if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
@@ -316,7 +309,6 @@ impl HubClient {
 }
 
 impl HubFile<'_> {
-    /// Its address at a hub.
     pub fn url(&self, hub: &str) -> String {
         format!("{hub}/{}/resolve/{}/{}", self.repository, self.revision, self.path)
     }

@@ -1,30 +1,29 @@
-//! Who we are to a provider: which key at which address. Breakers are kept by it.
+//! The identity that a provider knows: key and address. Each has its own breaker.
 
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::config::ApiKey;
 
-/// Bytes of the fingerprint: enough to tell the keys of one installation apart.
+/// Bytes of the fingerprint: enough to distinguish the keys of one installation.
 const FINGERPRINT: usize = 8;
 
-/// Which key at which address, so that a new one is not blamed for what the old one did.
+/// A key at an address. A new key does not inherit the old key's failures.
 #[derive(Debug, Clone, Default)]
 pub struct Identity(Option<(String, Option<ApiKey>)>);
 
 impl Identity {
-    /// An address, and the key where one is needed.
     pub fn new(address: impl Into<String>, key: Option<&ApiKey>) -> Self {
         Self(Some((address.into(), key.cloned())))
     }
 
-    /// Grows when the key is changed.
+    /// Grows with each key change.
     pub(super) fn version(&self) -> u64 {
         let key = self.0.as_ref().and_then(|(_, key)| key.as_ref());
         key.map_or(0, ApiKey::version)
     }
 
-    /// The fingerprint as of now; nobody finds the key from it. Empty where there is nothing to tell apart.
+    /// Hash of the current key and address, from which the key cannot be found. Empty without an address.
     pub(super) fn fingerprint(&self) -> String {
         let Some((address, key)) = &self.0 else { return String::new() };
         let mut hash = Sha256::new();

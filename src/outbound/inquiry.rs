@@ -1,4 +1,4 @@
-//! A refusal that can mean two things, and the free question that tells which: where the account stands.
+//! Explains an ambiguous refusal by a free request for the account's state.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use super::request::ApiRequest;
 use super::response::ApiResponse;
 use super::spend::Asker;
 
-/// What is asked after a refusal that its words leave open.
+/// The request after an ambiguous refusal.
 pub struct Inquiry<'a> {
-    /// To a place that costs nothing: it is neither counted nor paid for.
+    /// Free: neither counted nor paid.
     pub request: ApiRequest,
-    /// Whether this refusal needs it. Both are the provider's: the answer as it came and what was made of it.
+    /// Whether this refusal needs it, from the raw response and its error.
     pub is_needed: &'a (dyn Fn(&ApiResponse, &AskError) -> bool + Sync),
-    /// What the refusal means in the light of the account. An account that cannot be read leaves it as it was.
+    /// Returns the error in view of the account. An unreadable account leaves it unchanged.
     pub explain: &'a (dyn Fn(AskError, &ApiResponse) -> AskError + Sync),
 }
 
@@ -25,7 +25,7 @@ impl fmt::Debug for Inquiry<'_> {
 }
 
 impl Gate {
-    /// A question that is free by itself, past the rate and the breaker: it is neither counted nor paid for.
+    /// Sends a free request, outside rate limit and breaker. Neither counted nor paid.
     pub async fn inquire<T>(
         &self,
         request: ApiRequest,
@@ -36,7 +36,7 @@ impl Gate {
         response.and_then(|response| read(&response)).map_err(|error| error.without(&request.secrets()))
     }
 
-    /// As [`Gate::ask`]; a refusal in doubt is cleared up within the same attempt, before the breaker hears of it.
+    /// Like [`Gate::ask`], but explains an ambiguous refusal within the attempt, before the breaker gets it.
     pub async fn ask_or_inquire<T>(
         &self,
         request: ApiRequest,

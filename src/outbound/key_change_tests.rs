@@ -1,4 +1,4 @@
-//! What a gate makes of a key that is changed while it is in use.
+//! A gate whose key changes in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,6 @@ fn gates(keys: [&ApiKey; 2]) -> [Gate; 2] {
     })
 }
 
-/// One call that ends so.
 async fn call(gate: &Gate, outcome: impl Fn() -> Result<(), AskError>) -> Result<(), AskError> {
     let meter = AskMeter::default();
     let asker = Asker { until: Instant::now() + Duration::from_secs(1), meter: &meter };
@@ -72,7 +71,6 @@ async fn a_new_key_is_tried_at_once_and_the_old_one_stays_refused_where_it_is_in
 async fn what_the_old_key_met_with_is_not_held_against_the_new_one() {
     let key = ApiKey::from("s3cret-old");
     let [gate, _] = gates([&key, &key]);
-    // The key is changed while the call is under way.
     let late = call(&gate, || {
         assert!(key.replace(&"s3cret-new".into()));
         refused()
@@ -80,7 +78,6 @@ async fn what_the_old_key_met_with_is_not_held_against_the_new_one() {
     assert_eq!(late.await.unwrap_err().label(), "bad_key");
     assert_eq!(gate.status().state, GateState::Ready);
     assert!(call(&gate, || Ok(())).await.is_ok());
-    // The new one is judged by what it meets with itself.
     assert!(call(&gate, refused).await.is_err());
     assert_eq!(gate.status().state, GateState::Disabled);
 }

@@ -1,22 +1,20 @@
-//! What of an exchange must not reach a disk: keys, wherever and however they are written.
+//! Removes keys from exchanges, so that they never reach a disk.
 
 use serde_json::Value;
 use url::Url;
 
 use crate::domain::secret_names::{holds_key, is_secret_name};
 
-/// Response headers that speak of who asks, by a part of their name.
+/// Parts of names of headers that identify the client.
 const PRIVATE_HEADERS: [&str; 7] = ["cookie", "auth", "token", "secret", "api-key", "apikey", "session"];
-/// They describe the bytes on the wire, and a recording holds the text.
+/// Headers about the bytes on the wire; a recording contains the decoded text.
 const WIRE_HEADERS: [&str; 4] = ["content-encoding", "content-length", "transfer-encoding", "connection"];
 
-/// Whether a response header is kept.
 pub(super) fn is_kept_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     !WIRE_HEADERS.contains(&name.as_str()) && !PRIVATE_HEADERS.iter().any(|private| name.contains(private))
 }
 
-/// A URL without the parameters that carry keys.
 pub(super) fn without_keys(url: &Url) -> Url {
     let mut bare = url.clone();
     if holds_key(url) {
@@ -33,7 +31,7 @@ pub(super) fn without_keys(url: &Url) -> Url {
     bare
 }
 
-/// The body of a request without its keys, in a form in which the order of fields does not matter.
+/// Returns a body without keys, independent of field order.
 pub(super) fn body_without_keys(body: &[u8]) -> Vec<u8> {
     if let Ok(mut value) = serde_json::from_slice::<Value>(body) {
         drop_keys(&mut value);
@@ -52,7 +50,7 @@ pub(super) fn body_without_keys(body: &[u8]) -> Vec<u8> {
 fn drop_keys(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            // Objects of this library keep their fields sorted.
+            // `serde_json` objects are sorted.
             fields.retain(|name, _| !is_secret_name(name));
             fields.values_mut().for_each(drop_keys);
         }
@@ -61,7 +59,7 @@ fn drop_keys(value: &mut Value) {
     }
 }
 
-/// The keys that stand in a URL or a body under a key's name.
+/// Returns the values under key names in a URL or a body.
 pub(super) fn named_secrets(url: &Url, body: Option<&[u8]>) -> Vec<String> {
     let in_url = url.query_pairs().filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.into_owned());
     let mut found: Vec<String> = in_url.collect();

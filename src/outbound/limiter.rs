@@ -1,4 +1,6 @@
-//! How this process spaces its calls: a governor limiter, in order of arrival. The fleet's slots come on top.
+//! Spaces this process's calls in order of arrival, with a governor limiter.
+//!
+//! The fleet's permits apply in addition. It never lets a caller wait past its deadline.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,11 +14,11 @@ use governor::{Quota, RateLimiter};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, timeout_at};
 
-/// At high rates single calls lie closer together than timers can tell apart (1 ms), so what this time holds may go at
-/// once. Up to 600 a minute calls are spaced evenly: providers that say "one every 5 seconds" mean it.
+/// At high rates the calls of this time may start together, because timers have a resolution of 1 ms. Up to 600 a
+/// minute calls are evenly spaced: some providers demand "one every 5 seconds".
 const EVENLY_SPACED: Duration = Duration::from_millis(100);
 
-/// The runtime's clock, which governor's own clock is not: waiting and counting must agree.
+/// The runtime's clock instead of governor's, because waiting and counting must agree.
 #[derive(Debug, Clone, Copy)]
 struct RuntimeClock(Instant);
 
@@ -29,24 +31,22 @@ impl GovernorClock for RuntimeClock {
     }
 }
 
-/// The slot would come only after the deadline; `after` is the estimated wait.
+/// The permit would come after the deadline. `after` is the estimated wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLate {
     pub(super) after: Duration,
 }
 
-/// One provider's limiter.
 #[derive(Debug)]
 pub(super) struct Limiter {
     cells: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
     clock: RuntimeClock,
     period: Duration,
-    /// Held by the one whose slot is next; the lock is fair, so callers are served as they came.
+    /// Held by the queue's head. The lock is fair, so callers are served in order.
     slot: Mutex<()>,
     waiting: AtomicU32,
 }
 
-/// Counts a caller as waiting until it is served or goes away.
 #[derive(Debug)]
 struct Waiting<'a>(&'a AtomicU32);
 
@@ -56,7 +56,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The place at the head of the queue. Whoever holds it is served next; dropped, the next one comes forward.
+/// The head of the queue. A drop admits the next caller.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     limiter: &'a Limiter,
@@ -65,7 +65,6 @@ pub(super) struct Place<'a> {
 }
 
 impl Limiter {
-    /// One call each `period`.
     pub(super) fn new(period: Duration) -> Self {
         let burst = EVENLY_SPACED.as_nanos() / period.as_nanos().max(1);
         let burst = NonZeroU32::new(u32::try_from(burst).unwrap_or(u32::MAX)).unwrap_or(NonZeroU32::MIN);
@@ -80,8 +79,7 @@ impl Limiter {
         }
     }
 
-    /// Waits until everybody who came before is served. Fails at once when that would be after the deadline, instead of
-    /// standing in the queue for nothing.
+    /// Waits for earlier callers. Fails at once if that would take past the deadline.
     pub(super) async fn enter(&self, deadline: Instant) -> Result<Place<'_>, TooLate> {
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(&self.waiting);
@@ -96,13 +94,12 @@ impl Limiter {
 }
 
 impl Place<'_> {
-    /// Takes the process's own slot, or says how long it is away.
+    /// Takes a permit of this process, or returns the wait.
     pub(super) fn take(&self) -> Result<(), Duration> {
         let cells = &self.limiter.cells;
         cells.check().map_err(|not_until| not_until.wait_time_from(self.limiter.clock.now()))
     }
 
-    /// Callers that wait, this one included.
     pub(super) fn waiting(&self) -> u32 {
         self.limiter.waiting.load(Ordering::Relaxed).max(1)
     }
@@ -121,7 +118,7 @@ mod tests {
             Self::new(Duration::from_mins(1) / rpm)
         }
 
-        /// Waits for this caller's slot, as the call scheduler does where slots are plenty.
+        /// Waits like the call scheduler with enough permits.
         async fn slot(&self, deadline: Instant) -> Result<(), TooLate> {
             let place = self.enter(deadline).await?;
             while let Err(wait) = place.take() {

@@ -1,4 +1,4 @@
-//! A small JSON client for this product's own daemon on loopback: commands run beside it go through it.
+//! A JSON client for this product's own daemon on loopback, for commands while the daemon holds the data folder.
 
 use std::time::Duration;
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use super::{BuildError, Method};
 
-/// How long the daemon may take: a check waits for providers.
+/// Maximum response time: a check waits for providers.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// A daemon that holds the data folder.
 #[derive(Debug, Clone)]
 pub struct LocalDaemon {
     client: reqwest::Client,
@@ -19,12 +18,11 @@ pub struct LocalDaemon {
     token: Option<SecretString>,
 }
 
-/// What the daemon said no to, or that it said nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    #[error("the daemon at {address} does not answer: {detail}")]
+    #[error("the daemon at {address} does not respond: {detail}")]
     Unreachable { address: String, detail: String },
-    /// Its own words.
+    /// A refusal with the daemon's own message.
     #[error("the daemon at {address} answered {status}: {detail}")]
     Refused { address: String, status: u16, detail: String },
 }
@@ -45,12 +43,12 @@ impl LocalDaemon {
         &self.address
     }
 
-    /// One call. `path` starts with a slash and is already encoded. Returns status and JSON (null for an empty body).
+    /// Makes one call. `path` starts with a slash and is already encoded. Returns JSON, null for an empty body.
     pub async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, LocalError> {
         self.send(method, path, body.map(|value| (value.to_string().into_bytes(), "application/json"))).await
     }
 
-    /// The same with a body of another type.
+    /// Like [`LocalDaemon::call`], with a body of another type.
     pub async fn send(
         &self,
         method: Method,

@@ -1,15 +1,17 @@
-//! The only HTTP client. Everything that leaves the process for a provider or a page goes through here.
+//! The only HTTP client: all requests to providers and pages go through this module.
 //!
-//! [`Gate`] is how a provider is asked: in a slot of the fleet's rate, quotas and money (leased from a [`ledger`]), past
-//! a breaker that the error's class decides on and all processes share, with retries within the caller's deadline.
-//! [`pages::PageFetcher`] is how a page is fetched: from public addresses only, checked at connect time and on every
-//! redirect, as the site's `robots.txt` allows. Both answer from recordings as well ([`replay`]).
+//! * [`Gate`] calls a provider: with a permit leased from a [`ledger`], through a circuit breaker that all processes
+//!   share, with retries until the caller's deadline.
+//! * [`pages::PageFetcher`] fetches a page: from public addresses only, checked at connect time and on every redirect,
+//!   if `robots.txt` allows it.
 //!
-//! What this room never does: know a provider's format, put a key into a URL or an error, follow an API's redirect, use
-//! a proxy of the environment, read more than the cap, or wait past a deadline.
+//! Both can answer from recordings ([`replay`]).
 //!
-//! To add a provider, do not come here: build a [`Gate`] for it and write `providers/<name>`. To add a class of failure,
-//! add it to [`AskError`] and to its table in the tests; the breaker and the degradation follow from there.
+//! This module never knows a provider's format, puts a key into a URL or an error, or follows an API's redirect. It
+//! never uses a proxy of the environment, reads more than the size limit, or waits past a deadline.
+//!
+//! To add a provider, build a [`Gate`] and write `providers/<name>`. To add a class of failure, extend [`AskError`] and
+//! its table in the tests; breaker and degraded results follow from it.
 
 mod backoff_delays;
 mod block;
@@ -66,17 +68,17 @@ pub use excerpt::excerpt;
 pub use fetch_error::FetchError;
 #[cfg(test)]
 pub(crate) use fetch_error::samples::all as every_fetch_error;
-pub use fleet::{Fleet, Follower};
+pub use fleet::{BreakerSync, Fleet};
 pub use gate::{Gate, GateStatus};
 pub use identity::Identity;
 pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
 pub use pages::{Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 pub use request::ApiRequest;
-/// The vocabulary of HTTP, for the rooms above that must not depend on the client itself.
+/// HTTP types for modules that must not depend on the client.
 pub use reqwest::{Method, header};
 pub use response::ApiResponse;
 pub use spend::{AskMeter, Asker};
-pub(crate) use tenants::Purse;
+pub(crate) use tenants::TenantBudget;
 pub use tenants::{Tenant, Tenants};
 pub use terms::{GateSettings, GateState};

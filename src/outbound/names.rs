@@ -1,9 +1,8 @@
-//! Names to addresses without a thread: DNS as the system is configured, asked asynchronously.
+//! Resolves names by asynchronous DNS with the system's configuration.
 //!
-//! The system's own resolver blocks a thread for as long as a name server is silent, and a few links to dead domains
-//! then hold every thread there is. Here a silent server costs a timer. `/etc/hosts` and `/etc/resolv.conf` (on Windows
-//! the registry) are read; other sources that a system may be configured for (mDNS, LDAP) are not asked, since no public
-//! page is found there. What is returned is not trusted: `ssrf_guard` checks every address that is connected to.
+//! The system's resolver blocks a thread while a name server is silent, so a few links to dead domains would hold every
+//! thread. This one reads `/etc/hosts` and `/etc/resolv.conf` (on Windows the registry), but not mDNS or LDAP, which
+//! know no public page. Results are untrusted: `ssrf_guard` checks every address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -18,20 +17,17 @@ use tokio::time::Instant;
 
 use super::ssrf_guard::Lookup;
 
-/// Answers kept, each for as long as its server allows. A page's host is asked for on every hop.
+/// Maximum cached responses. Every hop of a page needs one.
 const KEPT: u64 = 1024;
-/// After a failure, the system's configuration is read again once it is older than this: a machine that changed its
-/// network has other name servers.
+/// Minimum age at which a failure reloads the configuration: a changed network has other name servers.
 const READ_AGAIN: Duration = Duration::from_secs(30);
-/// Questions under way at one name server: more than pages are fetched at once.
+/// Maximum concurrent requests to a name server; more than concurrent pages.
 const MOST_AT_ONCE: usize = 256;
 
-/// The system's name servers and its file of hosts.
 pub(super) fn system_lookup() -> Lookup {
     lookup_by(system_resolver)
 }
 
-/// Lookups with a resolver that is built when it is first needed, and anew after failures.
 fn lookup_by(build: fn() -> Result<TokioResolver, NetError>) -> Lookup {
     let names = Arc::new(Names { build, current: Mutex::default() });
     Arc::new(move |name| {
@@ -50,10 +46,10 @@ impl Names {
         let resolver = self.resolver().map_err(io::Error::other)?;
         match resolver.lookup_ip(absolute(name)).await {
             Ok(found) => {
-                // IPv4 first, as more hosts can reach it; the connection tries the other kind soon after.
+                // More hosts can reach IPv4; the connection tries IPv6 soon after.
                 let mut found: Vec<IpAddr> = found.iter().collect();
                 found.sort_by_key(IpAddr::is_ipv6);
-                // Port 0 is replaced by the URL's.
+                // Replaced by the URL's port.
                 Ok(found.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect())
             }
             Err(error) => {
@@ -70,13 +66,12 @@ impl Names {
         if let Some((resolver, _)) = &*current {
             return Ok(resolver.clone());
         }
-        // Two small files, read at most twice a minute.
         let resolver = (self.build)()?;
         *current = Some((resolver.clone(), Instant::now()));
         Ok(resolver)
     }
 
-    /// A server was silent or failed: perhaps it is not the server any more.
+    /// Discards an old configuration after a failure: the name server may have changed.
     fn doubt(&self) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|(_, read_at)| read_at.elapsed() >= READ_AGAIN) {
@@ -85,8 +80,8 @@ impl Names {
     }
 }
 
-/// A name with a dot is a whole name: the search list of the system (a cluster's own domains, say) is for its own short
-/// names, and must neither be asked for a stranger's link nor answer it.
+/// Makes a name with a dot absolute, so that the system's search list, such as a cluster's domains, never answers a
+/// stranger's link.
 fn absolute(mut name: String) -> String {
     if name.contains('.') && !name.ends_with('.') {
         name.push('.');
@@ -96,8 +91,8 @@ fn absolute(mut name: String) -> String {
 
 fn system_resolver() -> Result<TokioResolver, NetError> {
     let mut builder = TokioResolver::builder_tokio().unwrap_or_else(|error| {
-        // As the C library does. Never a public server that nobody configured.
-        tracing::warn!(%error, "the system's name servers cannot be read; the one on this machine is asked");
+        // As the C library does. Never an unconfigured public server.
+        tracing::warn!(%error, "reading the system's name servers failed; using the local one");
         let local = NameServerConfig::udp_and_tcp(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let config = ResolverConfig::from_parts(None, Vec::new(), vec![local]);
         Resolver::builder_with_config(config, TokioRuntimeProvider::default())
@@ -106,7 +101,6 @@ fn system_resolver() -> Result<TokioResolver, NetError> {
     builder.build()
 }
 
-/// What we want otherwise than the system.
 fn adapt(options: &mut ResolverOpts) {
     options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
     options.cache_size = KEPT;

@@ -1,52 +1,46 @@
-//! What the outbound room tells of itself. The application hands in the metrics; tests and the demo hand in nothing.
+//! Receives events of this module. The application records metrics; tests and the demo use [`NoObserver`].
 
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Hears of every call. Label values come from closed sets. Implementations must be quick: they run in the hot path.
+/// Receives every call. Labels come from closed sets. Implementations must be quick: they run in the hot path.
 pub trait Observer: Send + Sync + Debug {
-    /// One attempt ended. `outcome` is `ok` or [`super::AskError::label`].
+    /// An attempt ended. `outcome` is `ok` or [`super::AskError::label`].
     fn request(&self, provider: &'static str, outcome: &'static str, took: Duration);
-    /// A question was not put to the provider at all; `reason` is the label of the refusal.
+    /// A provider was not called; `reason` is the refusal's label.
     fn not_asked(&self, provider: &'static str, reason: &'static str);
-    /// An attempt waited for the rate limiter.
     fn rate_wait(&self, provider: &'static str, waited: Duration);
-    /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`. Heard while that state is locked, so that the
-    /// last report is the state: it may not be asked for in here.
+    /// The provider's state is now `ready`, `open`, `exhausted` or `disabled`. Called under the state's lock, so that
+    /// the last report is current; implementations must not read the state.
     fn circuit(&self, provider: &'static str, state: &'static str);
-    /// The breaker opened; `reason` is the label of the error that opened it.
+    /// `reason` is the error's label.
     fn circuit_opened(&self, provider: &'static str, reason: &'static str);
-    /// A paid call was made.
     fn cost(&self, provider: &'static str, usd: f64);
-    /// So many slots were leased from the fleet.
     fn leased(&self, _provider: &'static str, _slots: u32) {}
-    /// So many leased slots passed before anybody used them.
+    /// Leased permits expired unused.
     fn slots_lost(&self, _provider: &'static str, _slots: u32) {}
-    /// Another process found the provider's state to be this one.
+    /// Another process changed the state.
     fn learnt(&self, _provider: &'static str, _state: &'static str) {}
-    /// A cache was asked.
     fn cache(&self, cache: &'static str, result: CacheResult);
 }
 
-/// How a look into a cache ended. All but the misses spared a call.
+/// Only misses cause a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheResult {
-    /// In the memory of this process.
+    /// In this process's memory.
     Hit,
-    /// In the store, where another process or an earlier one left it.
+    /// In the store, from another or an earlier process.
     HitShared,
-    /// Another one, here or in another process, was asking already, and its answer was waited for.
+    /// The same request was in progress, here or in another process.
     Waited,
-    /// This caller had to ask.
     Miss,
-    /// This caller asked because the store could not say whether anybody knows.
+    /// The store was unavailable, so this caller had to call.
     MissUnshared,
 }
 
 impl CacheResult {
     pub const ALL: [Self; 5] = [Self::Hit, Self::HitShared, Self::Waited, Self::Miss, Self::MissUnshared];
 
-    /// The metric's label.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hit => "hit",
@@ -57,13 +51,11 @@ impl CacheResult {
         }
     }
 
-    /// Whether a call was spared.
     pub const fn spared(self) -> bool {
         matches!(self, Self::Hit | Self::HitShared | Self::Waited)
     }
 }
 
-/// Hears nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoObserver;
 

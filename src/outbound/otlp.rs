@@ -1,4 +1,4 @@
-//! Where spans are sent: a collector that takes OTLP over HTTP.
+//! Exports spans to a collector that accepts OTLP over HTTP.
 
 use std::time::Duration;
 
@@ -9,10 +9,9 @@ use url::Url;
 use super::body_error::innermost;
 use super::client::{self, BuildError};
 
-/// Where a collector takes spans, behind the address that is configured for all of OTLP.
+/// Appended to the configured OTLP address.
 const PATH: &str = "v1/traces";
 
-/// A collector.
 #[derive(Debug, Clone)]
 pub struct TraceCollector {
     client: reqwest::Client,
@@ -21,17 +20,15 @@ pub struct TraceCollector {
     timeout: Duration,
 }
 
-/// A collector cannot be used as it is configured.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
     #[error("{0}")]
     Client(#[from] BuildError),
-    /// Never with the headers, which hold keys.
+    /// The headers are malformed. Never shows them, because they carry keys.
     #[error("its headers are not name=value,name=value, with anything unusual in a value percent-encoded")]
     Headers,
 }
 
-/// Why spans were not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     #[error("it cannot be reached: {detail}")]
@@ -43,7 +40,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Whether the same spans may be taken later: what the protocol calls retryable.
+    /// Whether a retry may succeed, by the protocol's retryable statuses.
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout => true,
@@ -53,7 +50,7 @@ impl ExportError {
 }
 
 impl TraceCollector {
-    /// `headers` as the standard variable has them: `name=value`, separated by commas, values percent-encoded.
+    /// `headers` in the form of the standard variable: `name=value`, comma-separated, values percent-encoded.
     pub fn new(
         user_agent: &str,
         endpoint: &Url,
@@ -68,7 +65,6 @@ impl TraceCollector {
         Ok(Self { client, url, headers: named, timeout })
     }
 
-    /// Hands over the body of an export request.
     pub async fn send(&self, body: Vec<u8>) -> Result<(), ExportError> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone()).timeout(self.timeout).body(body);
         let answer = request.send().await.map_err(|error| {
@@ -78,7 +74,7 @@ impl TraceCollector {
                 ExportError::Unreachable { detail: innermost(&error) }
             }
         })?;
-        // What the answer's body says of single spans is not read: they cannot be mended here.
+        // The response's errors for single spans are not read, because they cannot be fixed here.
         let status = answer.status();
         if status.is_success() { Ok(()) } else { Err(ExportError::Status { status: status.as_u16() }) }
     }

@@ -1,30 +1,30 @@
-//! Takes secrets out of what goes to a reader, a log or a disk, however they are written. Pure.
+//! Redacts secrets from texts for readers, logs and disks.
+//!
+//! Pure. It recognises every encoding in `forms_of`; add further ones there.
 
-/// The last word of a value that is shorter is no secret by itself.
+/// Minimum length of a value's last word that counts as a secret by itself.
 pub(super) const SHORTEST_SECRET: usize = 4;
-/// Shorter pieces of a base64 text would be found by chance.
+/// Minimum length of a base64 piece. Shorter ones would match by chance.
 const SHORTEST_CORE: usize = 8;
-/// What stands in a secret's place.
 const MARK: &[u8] = b"[key]";
 
-/// Every way in which secrets may stand in a text.
 #[derive(Debug, Default)]
 pub(super) struct Redactor(Vec<Vec<u8>>);
 
 impl Redactor {
-    /// For these secrets, without those that are shorter than so many bytes.
+    /// Returns a redactor. It ignores secrets shorter than `shortest` bytes.
     pub(super) fn new(secrets: impl IntoIterator<Item = String>, shortest: usize) -> Self {
         let shortest = shortest.max(1);
         let mut forms: Vec<Vec<u8>> = Vec::new();
         for secret in secrets {
             let whole = secret.trim();
-            // `Bearer s3cret`: the scheme is none, the rest is.
+            // In `Bearer s3cret` only the second word is secret.
             let last = secret.split_whitespace().next_back().filter(|word| word.len() >= SHORTEST_SECRET);
             for word in [whole, last.unwrap_or(whole)].into_iter().filter(|word| word.len() >= shortest) {
                 forms.extend(forms_of(word));
             }
         }
-        // The longest first, or a form would leave the rest of a longer one behind.
+        // Longest first, or a short form would leave the rest of a longer one.
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         forms.dedup();
         Self(forms)
@@ -43,7 +43,7 @@ impl Redactor {
     }
 }
 
-/// The text without the secrets, however short they are.
+/// Redacts the secrets, however short they are.
 pub(super) fn redacted(text: &str, secrets: &[String]) -> String {
     Redactor::new(secrets.iter().cloned(), 1).text(text)
 }
@@ -65,7 +65,7 @@ fn replaced(bytes: &[u8], form: &[u8]) -> Vec<u8> {
     clean
 }
 
-/// As it stands, percent-encoded in the usual ways, in a JSON string, and within a base64 text at any place.
+/// Returns the secret plain, percent-encoded, in a JSON string, and at any position of a base64 text.
 fn forms_of(secret: &str) -> Vec<Vec<u8>> {
     let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let percent = form.replace('+', "%20");
@@ -83,7 +83,7 @@ fn forms_of(secret: &str) -> Vec<Vec<u8>> {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// The characters of a base64 text that the secret alone decides, when `before` bytes (modulo 3) stand before it.
+/// Returns the base64 characters that depend on the secret only, if `before` bytes (modulo 3) precede it.
 fn base64_core(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
     let bits: Vec<bool> = std::iter::repeat_n(0, before)
         .chain(secret.iter().copied())

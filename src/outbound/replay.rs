@@ -1,19 +1,14 @@
-//! Recorded exchanges, answered instead of the network: for the demo, for `--replay`, for tests.
+//! Recorded HTTP exchanges that replace the network in the demo, with `--replay` and in tests.
 //!
-//! An [`Archive`] finds a recording in one of two ways.
+//! [`Archive`] finds a recording in one of two ways:
 //!
-//! * *Exact*: the method, the URL and the body of the request are the same. The order of query parameters, the fragment,
-//!   parameters and fields that carry keys, and the time of day in a parameter that is a moment do not matter.
-//! * *Search*: only method, scheme, host and path are the same, and the words of the `q` or `query` parameter are those of
-//!   the recorded claim. Which queries a claim leads to is the pipeline's business and changes with it; a recording that
-//!   hung on one exact query string would be lost with every such change.
+//! * *Exact*: same method, URL and body. Parameter order, fragment, keys, and the time of day in a timestamp parameter
+//!   do not count.
+//! * *Search*: same method, scheme, host and path, and `q` or `query` shares enough words with the recorded claim. An
+//!   exact match would lose recordings whenever the pipeline words its queries differently.
 //!
-//! What it never does: invent an answer. A request nothing was recorded for is [`MissingRecording`], never an empty
-//! result, since "could not ask" is not "nothing found". Where the provider had nothing, the recording holds the
-//! provider's own empty answer.
-//!
-//! The JSON form is described on [`Recording`]; a folder holds one or more files of it, or of the form that
-//! [`super::record`] writes, a recording a line.
+//! It never invents a response: a request without a recording is [`MissingRecording`], never an empty result.
+//! [`Recording`] describes the JSON form. A folder contains files in it, or in the line form of [`super::record`].
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -38,42 +33,37 @@ use key::{exact_key, search_key};
 use text::{encode, from_hex, to_hex};
 use words::{content_words, overlap};
 
-/// Version of the JSON form.
 const FORMAT: u32 = 1;
 
-/// Share of a query's content words that a recording must hold, in tenths. All words of a query come from the claim, so a
-/// right match holds nearly all of them; the rest is room for inflection and for a translated or added topic word.
+/// Minimum share of a query's words that a recording must contain, in tenths. The rest allows for inflection and for
+/// added or translated topic words.
 const MIN_SHARED_TENTHS: usize = 6;
 
-/// Requests without a recording that are remembered, to be named at the end.
+/// Maximum number of missed requests that are kept, to name them at the end.
 const MOST_MISSED: usize = 100;
 
-/// One recorded answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedResponse {
     pub status: u16,
-    /// Lower-case names.
+    /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-/// How an exchange ended that brought no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// Of [`super::AskError`] or [`super::FetchError`].
+    /// A label of [`super::AskError`] or [`super::FetchError`].
     pub label: String,
     pub detail: String,
 }
 
-/// What an exchange came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordedOutcome {
     Answered(RecordedResponse),
     Failed(Failure),
 }
 
-/// No recording answers this request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no recording for {method} {url}; record it, or ask without replay")]
 pub struct MissingRecording {
@@ -81,7 +71,6 @@ pub struct MissingRecording {
     pub url: String,
 }
 
-/// Why recordings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error("cannot read the recordings in {path}: {source}")]
@@ -90,13 +79,12 @@ pub enum ArchiveError {
     Empty { path: PathBuf },
     #[error("the recordings in {origin} are not in the form expected: {source}")]
     NotJson { origin: String, source: serde_json::Error },
-    #[error("the recordings are of format {found}, only {FORMAT} is known; record them anew")]
+    #[error("the recordings are of format {found}, only {FORMAT} is known; record them again")]
     UnknownFormat { found: u32 },
     #[error("the recording of {url:?} cannot be used: {reason}")]
     Unusable { url: String, reason: String },
 }
 
-/// How a recording is found again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Match {
@@ -104,31 +92,31 @@ pub enum Match {
     Search,
 }
 
-/// One exchange as it is kept.
+/// One stored exchange.
 ///
-/// A file is `{"format": 1, "recordings": [Recording, …]}`. Exactly one of `body` (text), `json` (a value, sent compact)
-/// and `body_hex` (bytes, two hex digits each) gives the body; with `charset` the text of `body` is sent in that encoding.
+/// A file is `{"format": 1, "recordings": [Recording, …]}`. Exactly one of `body` (text), `json` (a value, sent
+/// compact) and `body_hex` (two hex digits a byte) is the body. With `charset`, the text of `body` is sent in that
+/// encoding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
     #[serde(rename = "match")]
     pub matched_by: Match,
     pub method: String,
-    /// Without a key. For a search only scheme, host and path count.
+    /// Without keys. For a search only scheme, host and path count.
     pub url: String,
-    /// The hash of the request's body without its keys, where it had one.
+    /// Hash of the request body without its keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_body: Option<String>,
-    /// The text whose words a search is found by. Required for a search, refused otherwise.
+    /// The text that a search is matched with. Required for a search, rejected otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
-    /// 0 where no answer came.
+    /// 0 without a response.
     #[serde(default)]
     pub status: u16,
-    /// Why no answer came; nothing of one is given then.
+    /// Why no response came; response fields are then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// Lower-case names.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,16 +127,16 @@ pub struct Recording {
     pub body_hex: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charset: Option<String>,
-    /// How the content came to be, where it did not come over the network: `source`, `translated` or `composed`.
+    /// `source`, `translated` or `composed` if the content did not come over the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
-    /// Where the content was taken from.
+    /// Origin of the content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl Recording {
-    /// An exchange as it happened. `url` must not hold a key.
+    /// Returns the recording of a real exchange. `url` must not contain a key.
     pub fn exact(method: &str, url: &Url, response: &RecordedResponse) -> Self {
         let (body, body_hex) = match std::str::from_utf8(&response.body) {
             Ok(text) => (Some(text.to_owned()), None),
@@ -156,7 +144,7 @@ impl Recording {
         };
         let mut headers: BTreeMap<String, String> = BTreeMap::new();
         for (name, value) in &response.headers {
-            // A repeated header means the same as one with the values joined (RFC 9110, 5.3).
+            // Joining is equivalent (RFC 9110, 5.3).
             headers
                 .entry(name.to_lowercase())
                 .and_modify(|present| {
@@ -183,7 +171,6 @@ impl Recording {
         }
     }
 
-    /// An exchange that brought no answer.
     pub(super) fn failed(method: &str, url: &Url, failure: Failure) -> Self {
         let nothing = RecordedResponse { status: 0, headers: Vec::new(), body: Vec::new() };
         Self { failure: Some(failure), body: None, ..Self::exact(method, url, &nothing) }
@@ -217,7 +204,6 @@ impl Recording {
     }
 }
 
-/// The file's shape.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<R> {
@@ -225,42 +211,35 @@ struct File<R> {
     recordings: Vec<R>,
 }
 
-/// A recorded search, ready to be compared with queries.
 #[derive(Debug)]
 struct SearchEntry {
-    /// Index of the recording.
     index: usize,
     claim: String,
     claim_words: Vec<String>,
-    /// The claim's words and those of the recorded results' titles.
+    /// Words of the claim and of the recorded result titles.
     all_words: Vec<String>,
 }
 
-/// A set of recordings.
 #[derive(Debug, Default)]
 pub struct Archive {
     recordings: Vec<Recording>,
-    /// Parallel to `recordings`.
     outcomes: Vec<RecordedOutcome>,
     exact: HashMap<String, usize>,
     searches: HashMap<String, Vec<SearchEntry>>,
-    /// When the latest of the runs began that were read.
+    /// Start of the latest run that was read.
     recorded_at: Option<DateTime<Utc>>,
-    /// What was read only in part.
     warnings: Vec<String>,
-    /// Requests that nothing was recorded for, in the order they came.
     missed: Mutex<Vec<MissingRecording>>,
 }
 
 impl Archive {
-    /// Reads one file's text.
     pub fn from_json(text: &str) -> Result<Self, ArchiveError> {
         let mut archive = Self::default();
         archive.extend_from_json(text, "the text given")?;
         Ok(archive)
     }
 
-    /// Reads every `.json` and `.ndjson` file of a folder, in the order of their names, which for runs is that of time.
+    /// Reads every `.json` and `.ndjson` file of a folder in order of name, for runs the order of time.
     pub fn from_dir(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -290,7 +269,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Adds the recordings of one file's text; `origin` names it in errors.
+    /// Adds one file's recordings; `origin` names it in errors.
     pub fn extend_from_json(&mut self, text: &str, origin: &str) -> Result<(), ArchiveError> {
         let file: File<Recording> =
             serde_json::from_str(text).map_err(|source| ArchiveError::NotJson { origin: origin.to_owned(), source })?;
@@ -300,13 +279,13 @@ impl Archive {
         file.recordings.into_iter().try_for_each(|recording| self.insert(recording))
     }
 
-    /// All recordings in the form [`Archive::from_json`] reads, one a line.
+    /// Returns all recordings in the form that [`Archive::from_json`] reads, one a line.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         let lines: Result<Vec<String>, _> = self.recordings.iter().map(serde_json::to_string).collect();
         Ok(format!("{{\"format\":{FORMAT},\"recordings\":[\n{}\n]}}\n", lines?.join(",\n")))
     }
 
-    /// Adds one recording. One of the same request (for a search: of the same claim) is replaced.
+    /// Adds a recording, or replaces the one of the same request (for a search: the same claim).
     pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
         let unusable = |reason: String| ArchiveError::Unusable { url: recording.url.clone(), reason };
         let url = without_keys(&Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?);
@@ -321,7 +300,7 @@ impl Archive {
             (Match::Search, None) => return Err(unusable("a search needs the claim it was asked for".to_owned())),
         };
         if let (Some(kept), Some(answer)) = (self.recordings.get_mut(position), self.outcomes.get_mut(position)) {
-            // What was answered once stands, whatever failed later: a retry's last word is its answer.
+            // A later failure never replaces a recorded response.
             if matches!((&outcome, &*answer), (RecordedOutcome::Failed(_), RecordedOutcome::Answered(_))) {
                 return Ok(());
             }
@@ -334,7 +313,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Files a search under its endpoint; gives the index its recording has or will have.
+    /// Adds a search. Returns the index that its recording has or will have.
     fn insert_search(&mut self, recording: &Recording, url: &Url, claim: &str) -> Result<usize, String> {
         let claim_words = content_words(claim);
         if claim_words.is_empty() {
@@ -358,7 +337,7 @@ impl Archive {
         Ok(index)
     }
 
-    /// The recorded answer to a request without a body. `url` never holds a key.
+    /// Returns the response to a request without a body. `url` must not contain a key.
     pub fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
         match self.outcome(method, url, None)? {
             RecordedOutcome::Answered(response) => Ok(response),
@@ -366,7 +345,7 @@ impl Archive {
         }
     }
 
-    /// What a request came to. Keys in its URL and body do not matter, and are in no error.
+    /// Returns the recorded end of a request. Keys do not count and appear in no error.
     pub(super) fn outcome(
         &self,
         method: &str,
@@ -391,7 +370,7 @@ impl Archive {
             })
     }
 
-    /// The same for a provider's API, whose URL and body may hold keys.
+    /// Like [`Archive::outcome`], for URLs and bodies with keys.
     pub(super) fn api_outcome(
         &self,
         method: &str,
@@ -401,29 +380,27 @@ impl Archive {
         self.outcome(method, &without_keys(url), body)
     }
 
-    /// When the latest run began that was read; `None` where only files without a time were.
+    /// Start of the latest run that was read; `None` if no file has a time.
     pub fn recorded_at(&self) -> Option<DateTime<Utc>> {
         self.recorded_at
     }
 
-    /// Whether anything of a service at this address was recorded.
+    /// Whether any exchange with this service was recorded.
     pub fn knows(&self, base: &Url) -> bool {
         self.recordings.iter().any(|recording| recording.url.starts_with(base.as_str()))
     }
 
-    /// What was read only in part, in words.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// What was asked for and not recorded, each once.
+    /// Each once.
     pub fn missed(&self) -> Vec<MissingRecording> {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The search whose words the query shares most, if it shares enough of them. Ties: more of them in the very same form,
-    /// then more of them in the claim itself, then less of the claim left over, then the claim's text in order, so that
-    /// the answer never hangs on the order of files.
+    /// Returns the search that shares most words with the query, if enough. Further criteria: same word forms, words in
+    /// the claim itself, a shorter claim, and the text, so that file order never decides.
     fn best_search(&self, method: &str, url: &Url) -> Option<usize> {
         let entries = self.searches.get(&search_key(method, url))?;
         let (_, text) = url.query_pairs().find(|(name, _)| name == "q" || name == "query")?;
@@ -443,7 +420,7 @@ impl Archive {
             .map(|(_, entry)| entry.index)
     }
 
-    /// Every recording, in the order of insertion.
+    /// In order of insertion.
     pub fn recordings(&self) -> &[Recording] {
         &self.recordings
     }
@@ -457,7 +434,7 @@ impl Archive {
     }
 }
 
-/// Every text under a key `title`, at any depth: `SearxNG`'s results, GDELT's articles, Google's reviews have it alike.
+/// Collects texts under a key `title` at any depth, as in results of `SearxNG`, GDELT and Google.
 fn collect_titles(value: &Value, titles: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

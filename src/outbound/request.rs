@@ -1,4 +1,4 @@
-//! One request to a provider.
+//! Requests to providers.
 
 use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -8,16 +8,16 @@ use super::error::AskError;
 use super::secrets::Secrets;
 use crate::config::ApiKey;
 
-/// One request to a provider. The URL never holds a key: it is logged, recorded and shown.
+/// One request to a provider. The URL never contains a key, because it is logged, recorded and shown.
 #[derive(Debug, Clone)]
 pub struct ApiRequest {
     pub method: Method,
     pub url: Url,
-    /// Without the keys that join them on the way, see [`ApiRequest::secret_header`].
+    /// Without keys, see [`ApiRequest::secret_header`].
     pub headers: HeaderMap,
-    /// Without the keys that join it on the way, see [`ApiRequest::secret_field`].
+    /// Without keys, see [`ApiRequest::secret_field`].
     pub body: Option<Vec<u8>>,
-    /// In none of the others until the request is sent.
+    /// Added when the request is sent.
     pub(super) secrets: Secrets,
 }
 
@@ -26,7 +26,6 @@ impl ApiRequest {
         Self { method: Method::GET, url, headers: HeaderMap::new(), body: None, secrets: Secrets::default() }
     }
 
-    /// Posts a JSON object and wants JSON back.
     pub fn post_json(url: Url, object: &serde_json::Value) -> Self {
         let json = HeaderValue::from_static("application/json");
         let request = Self { method: Method::POST, body: Some(object.to_string().into_bytes()), ..Self::get(url) };
@@ -39,12 +38,12 @@ impl ApiRequest {
         self
     }
 
-    /// Adds a key as a header. `headers` never holds it, and errors are redacted. A key that no header can carry is a bad key.
+    /// Adds a key as a header, outside `headers`. A key that no header can carry is a bad key.
     pub fn secret_header(self, name: HeaderName, key: &ApiKey) -> Result<Self, AskError> {
         self.secret_header_after(name, "", key)
     }
 
-    /// The same for a header that says first what kind of key it holds: `Bearer `.
+    /// Like [`ApiRequest::secret_header`], with a prefix for the key's scheme, such as `Bearer`.
     pub fn secret_header_after(
         mut self,
         name: HeaderName,
@@ -55,22 +54,20 @@ impl ApiRequest {
         Ok(self)
     }
 
-    /// Adds a key as a query parameter, for services that take it nowhere else. `url` never holds it: it joins the URL
-    /// when the request is sent.
+    /// Adds a key as a query parameter, outside `url`, for services that accept it nowhere else.
     #[must_use]
     pub fn secret_parameter(mut self, name: &'static str, key: &ApiKey) -> Self {
         self.secrets.parameter(name, key);
         self
     }
 
-    /// Adds a key as a field of the JSON object that is the body. `body` never holds it.
+    /// Adds a key as a field of the JSON body, outside `body`.
     #[must_use]
     pub fn secret_field(mut self, name: &'static str, key: &ApiKey) -> Self {
         self.secrets.field(name, key);
         self
     }
 
-    /// The keys in this request, to be kept out of errors and answers.
     pub(super) fn secrets(&self) -> Vec<String> {
         self.secrets.values()
     }

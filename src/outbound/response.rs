@@ -1,4 +1,4 @@
-//! A provider's answer, and what its status means.
+//! A provider's response and the meaning of its status.
 
 use std::time::Duration;
 
@@ -9,30 +9,29 @@ use super::error::AskError;
 use super::excerpt::excerpt;
 use super::retry_after;
 
-/// A provider's answer, whatever its status.
 #[derive(Debug, Clone)]
 pub struct ApiResponse {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
     pub content_type: Option<String>,
-    /// When it came, by our clock.
+    /// Time of receipt by our clock.
     pub received_at: DateTime<Utc>,
 }
 
 impl ApiResponse {
-    /// A header's value, where it is text.
+    /// A header's value; `None` if it is not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The wait the provider asks for, clamped to a day.
+    /// The wait that the provider requests, at most a day.
     pub fn retry_after(&self) -> Option<Duration> {
         let value = self.header(RETRY_AFTER.as_str())?;
         retry_after::parse(value, self.header(DATE.as_str()), self.received_at)
     }
 
-    /// What a status means when the provider's own documentation does not say otherwise. `None` for 200.
+    /// Returns the error of a status unless the provider documents it otherwise. `None` for 200.
     pub fn status_error(&self) -> Option<AskError> {
         let detail = || {
             let words = String::from_utf8_lossy(&self.body);
@@ -43,13 +42,13 @@ impl ApiResponse {
             429 => Some(AskError::Throttled { retry_after: self.retry_after() }),
             401 | 403 | 407 => Some(AskError::BadKey { detail: detail() }),
             408 => Some(AskError::Timeout),
-            // Followed nowhere: a provider that redirects an API call sends it to a home page, or a page to log in.
+            // Not followed: a redirected API call leads to a home or login page.
             300..=399 => {
                 let place = self.header(LOCATION.as_str()).map(excerpt).unwrap_or_default();
                 Some(AskError::CouldNotAsk { detail: format!("status {}: sent on to {place:?}", self.status) })
             }
             400..=499 => Some(AskError::Refused { detail: detail() }),
-            // With a wait named, the provider asks for patience; without, it fails.
+            // With a wait it is a throttle, without one a failure.
             503 if self.retry_after().is_some() => Some(AskError::Throttled { retry_after: self.retry_after() }),
             500..=599 => Some(AskError::Server { status: self.status }),
             _ => Some(AskError::CouldNotAsk { detail: detail() }),
@@ -65,7 +64,7 @@ pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// Recorded headers as a map. Those that are no valid headers are left out.
+/// Recorded headers as a map, without invalid ones.
 pub(super) fn header_map(headers: &[(String, String)]) -> HeaderMap {
     let parsed = headers.iter().filter_map(|(name, value)| {
         Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(value).ok()?))

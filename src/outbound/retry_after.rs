@@ -1,22 +1,20 @@
-//! `Retry-After`, as servers really send it.
+//! Parses `Retry-After` in the forms that servers send.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-/// The longest wait that is believed. A header that says more (years have been seen) is read as this: the provider is
-/// asked again the next day, and says so again if it means it.
+/// Maximum accepted wait; values of years were seen. The provider may repeat it the next day.
 pub const LONGEST: Duration = Duration::from_hours(24);
 
-/// Reads a `Retry-After` value: delta-seconds, also fractional or negative, or an HTTP date.
+/// Parses a `Retry-After` value: seconds, also fractional or negative, or an HTTP date.
 ///
-/// A date is measured against the *server's* `Date` where there is one, since its clock may be years off; else against
-/// `received`. The result is clamped to [0, [`LONGEST`]]. `None` when it cannot be read: the caller has a back-off of
-/// its own.
+/// A date is relative to the *server's* `Date` if present, because its clock may be years off, else to `received`. The
+/// result is in [0, [`LONGEST`]]. `None` if unreadable.
 pub fn parse(value: &str, server_date: Option<&str>, received: DateTime<Utc>) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
-        // `inf` and `nan` parse as numbers, and are none here.
+        // `inf` and `nan` parse as numbers.
         if !seconds.is_finite() {
             return None;
         }
@@ -27,8 +25,7 @@ pub fn parse(value: &str, server_date: Option<&str>, received: DateTime<Utc>) ->
     Some((target - now).to_std().unwrap_or(Duration::ZERO).min(LONGEST))
 }
 
-/// The fixed form every server is to send, and RFC 2822's offsets, which some send instead. The two obsolete forms of
-/// RFC 9110 are not read.
+/// Parses the standard form, and RFC 2822 offsets, which some servers send. RFC 9110's obsolete forms are not parsed.
 fn http_date(value: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc2822(value.trim()).ok().map(|date| date.with_timezone(&Utc))
 }

@@ -1,39 +1,37 @@
-//! `robots.txt` as RFC 9309 reads it: which addresses of a site we may fetch, and how often. Pure: bytes in, rules out.
+//! Parses `robots.txt` by RFC 9309: which URLs of a site we may fetch, and how often.
+//!
+//! Pure: it fetches nothing. `pages::permission` fetches and caches the file.
 
 use std::time::Duration;
 
 use url::Url;
 
-/// The name sites write in `User-agent` when they mean us. The operator may call the daemon something else in its
-/// requests; what it is does not change with that.
+/// Our name in `User-agent` lines, independent of the configured user agent.
 pub(super) const PRODUCT_TOKEN: &str = "corroborate";
 
-/// Bytes of a file that are read: the least that RFC 9309 (2.5) asks for. What follows is ignored.
+/// Bytes that are read: the minimum of RFC 9309 (2.5).
 pub(super) const MAX_BYTES: usize = 500 * 1024;
 
-/// What a site allows us.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Robots {
     rules: Vec<Rule>,
-    /// The pause the site asks for between two requests, as it says: the caller caps it.
+    /// Pause between requests; the caller limits it.
     pub(super) crawl_delay: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     allow: bool,
-    /// Normalised; `*` is any run of bytes, `$` at the end is the end.
+    /// Normalised; `*` matches any bytes, `$` the end.
     pattern: Vec<u8>,
 }
 
-/// Rules and pause of all groups that name one agent.
 #[derive(Debug, Default)]
 struct Group {
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
 }
 
-/// Whom the lines that are being read are for.
 #[derive(Debug, Default, Clone, Copy)]
 struct Addressees {
     us: bool,
@@ -41,8 +39,7 @@ struct Addressees {
 }
 
 impl Robots {
-    /// The rules for us: of the groups that name us, else of those for everyone. Lines that cannot be read are passed
-    /// over, as the RFC asks.
+    /// Returns the rules of the groups for us, else of those for everyone. Skips unreadable lines, as the RFC requires.
     pub(super) fn parse(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -56,7 +53,7 @@ impl Robots {
             let value = value.get(1..).unwrap_or_default().trim_ascii();
             let field = Field::of(name.trim_ascii());
             if let Field::UserAgent = field {
-                // Several names in a row share the rules that follow; a name behind rules begins a new group.
+                // Successive names share rules; a name after rules begins a new group.
                 if !names_follow {
                     addressees = Addressees::default();
                 }
@@ -64,12 +61,12 @@ impl Robots {
                 addressees.everyone |= value.starts_with(b"*") && value.get(1).is_none_or(u8::is_ascii_whitespace);
                 if is_our_name(value) {
                     addressees.us = true;
-                    // A group of ours without a rule still shuts out the one for everyone.
+                    // A group for us replaces the one for everyone, even without rules.
                     ours.get_or_insert_default();
                 }
                 continue;
             }
-            // Sitemaps and words we do not know stand outside of the groups and part none.
+            // Sitemaps and unknown fields belong to no group and end none.
             if matches!(field, Field::Other) {
                 continue;
             }
@@ -83,7 +80,7 @@ impl Robots {
         Self { rules, crawl_delay }
     }
 
-    /// Whether we may fetch this address: the longest rule that matches decides, the allowing one of two alike.
+    /// Whether we may fetch this URL. The longest matching rule decides; `Allow` wins a tie.
     pub(super) fn allows(&self, url: &Url) -> bool {
         let mut target = url.path().as_bytes().to_vec();
         if target == b"/robots.txt" {
@@ -101,7 +98,6 @@ impl Robots {
             .is_none_or(|rule| rule.allow)
     }
 
-    /// Bytes it holds, roughly.
     pub(super) fn weight(&self) -> u32 {
         let bytes: usize = self.rules.iter().map(|rule| rule.pattern.len() + 48).sum();
         u32::try_from(bytes).unwrap_or(u32::MAX)
@@ -118,10 +114,10 @@ impl Group {
             Field::CrawlDelay => {
                 let seconds = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
                 let delay = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                // Two groups for one agent: the more patient one.
+                // The longer delay counts.
                 self.crawl_delay = self.crawl_delay.max(delay);
             }
-            // An empty rule says nothing.
+            // An empty rule has no effect.
             _ => {}
         }
     }
@@ -141,7 +137,7 @@ impl Field {
         match name.to_ascii_lowercase().as_slice() {
             b"user-agent" | b"useragent" | b"user agent" => Self::UserAgent,
             b"allow" => Self::Allow,
-            // The misspellings that are common enough for the large crawlers to heed them.
+            // Misspellings that large crawlers accept.
             b"disallow" | b"dissallow" | b"dissalow" | b"disalow" | b"diasllow" | b"disallaw" => Self::Disallow,
             b"crawl-delay" | b"crawldelay" | b"crawl delay" => Self::CrawlDelay,
             _ => Self::Other,
@@ -149,7 +145,7 @@ impl Field {
     }
 }
 
-/// A name ends where its letters do: `Corroborate/1.0` means us.
+/// Whether a name is ours. Any other character ends it: `Corroborate/1.0` is ours.
 fn is_our_name(value: &[u8]) -> bool {
     let end = value.iter().position(|byte| !(byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_')));
     value.get(..end.unwrap_or(value.len())).is_some_and(|name| name.eq_ignore_ascii_case(PRODUCT_TOKEN.as_bytes()))
@@ -157,14 +153,14 @@ fn is_our_name(value: &[u8]) -> bool {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
-    /// `*` and `$` are signs.
+    /// `*` and `$` are wildcards.
     Rule,
-    /// `*` and `$` are characters, which a rule writes as `%2A` and `%24`.
+    /// `*` and `$` are plain; a rule writes them as `%2A` and `%24`.
     Address,
 }
 
-/// One way to write each byte, so that `%7Ejoe`, `~joe` and `%7ejoe` are one: printable ASCII as itself, the rest as
-/// `%XX`. Of the printable ones, those that would mean something else stay encoded (`% * $ ? #` and the blank).
+/// Writes each byte in one form, so that `%7Ejoe`, `~joe` and `%7ejoe` are equal. Characters with another meaning stay
+/// encoded (`% * $ ? #` and the blank).
 fn normalise(text: &[u8], side: Side) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -197,9 +193,8 @@ fn encode(byte: u8, out: &mut Vec<u8>) {
     out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
 }
 
-/// Whether the pattern matches the beginning of `target`, or all of it where the pattern ends with `$`. The pieces
-/// between the stars are found one after the other, each as early as it can be: time is bounded by the product of the
-/// lengths, whatever the pattern.
+/// Whether the pattern matches the beginning of `target`, or with a final `$` all of it. Pieces between stars match as
+/// early as possible, so time is limited by the product of the lengths.
 fn matches(pattern: &[u8], target: &[u8]) -> bool {
     let (pattern, anchored) = match pattern.strip_suffix(b"$") {
         Some(rest) => (rest, true),

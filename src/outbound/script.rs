@@ -1,4 +1,4 @@
-//! A transport for tests: answers in order, no sockets.
+//! A transport for tests: scripted replies in order, no sockets.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -12,14 +12,13 @@ use super::response::{ApiResponse, header_map, response};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// Status, `Retry-After` where not empty, body.
+    /// Status, `Retry-After` if not empty, body.
     Answer(u16, &'static str, &'static str),
     Fail(AskError),
-    /// Never answers.
     Hang,
 }
 
-/// Replies in order; the last one is repeated.
+/// Replies in order; the last one repeats.
 #[derive(Debug)]
 pub(crate) struct Script {
     replies: Mutex<VecDeque<Reply>>,
@@ -31,7 +30,6 @@ impl Script {
         Self { replies: Mutex::new(replies.into_iter().collect()), asked: AtomicUsize::new(0) }
     }
 
-    /// Requests that reached the transport.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }

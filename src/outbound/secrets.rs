@@ -1,4 +1,6 @@
-//! Keys join a request only when it is sent, as they are then, and leave its answer before anybody reads it.
+//! Adds keys to a request when it is sent, and removes them from its response.
+//!
+//! Before that no part of a request contains a key, so it can be logged and recorded.
 
 use std::fmt;
 
@@ -12,22 +14,19 @@ use super::redact::Redactor;
 use super::response::{ApiResponse, content_type};
 use crate::config::ApiKey;
 
-/// Shorter ones are of a simulator (`k`, `test`): redacting them would garble the answer.
+/// Shorter keys (`k`, `test`) belong to a simulator; redacting them would damage the response.
 const SHORTEST_IN_ANSWERS: usize = 8;
 
-/// Where a key goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
-    /// A header, behind these words.
+    /// A header, after this prefix.
     Header(HeaderName, &'static str),
-    /// A query parameter.
     Parameter(&'static str),
-    /// A field of the JSON object that is the body.
+    /// A field of the JSON body.
     Field(&'static str),
 }
 
-/// The keys of one request, which are in none of its parts until it is sent. A request waits for its slot, and the key may
-/// be changed meanwhile.
+/// The keys of one request, added when it is sent, because a key may change during the wait for a permit.
 #[derive(Clone, Default)]
 pub(super) struct Secrets(Vec<(Place, ApiKey)>);
 
@@ -37,7 +36,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// The parse error's text may quote the key.
+/// The parse error may quote the key.
 fn header_value(words: &str, key: &ApiKey) -> Result<HeaderValue, AskError> {
     let text = format!("{words}{}", key.current().expose_secret());
     let mut value = HeaderValue::from_str(&text).map_err(|_quotes_the_key| AskError::BadKey {
@@ -48,7 +47,7 @@ fn header_value(words: &str, key: &ApiKey) -> Result<HeaderValue, AskError> {
 }
 
 impl Secrets {
-    /// A key that no header can carry is a bad key.
+    /// Adds a header. A key that no header can carry is a bad key.
     pub(super) fn header(&mut self, name: HeaderName, words: &'static str, key: &ApiKey) -> Result<(), AskError> {
         header_value(words, key)?;
         self.0.push((Place::Header(name, words), key.clone()));
@@ -63,12 +62,10 @@ impl Secrets {
         self.0.push((Place::Field(name), key.clone()));
     }
 
-    /// What is to be kept out of errors and answers.
     pub(super) fn values(&self) -> Vec<String> {
         self.0.iter().flat_map(|(_, key)| key.to_hide()).collect()
     }
 
-    /// The headers as they are sent.
     pub(super) fn headers(&self, bare: &HeaderMap) -> Result<HeaderMap, AskError> {
         let mut headers = bare.clone();
         for (place, key) in &self.0 {
@@ -79,7 +76,6 @@ impl Secrets {
         Ok(headers)
     }
 
-    /// The URL as it is sent.
     pub(super) fn url(&self, bare: &Url) -> Url {
         let mut url = bare.clone();
         for (place, key) in &self.0 {
@@ -90,7 +86,8 @@ impl Secrets {
         url
     }
 
-    /// The body as it is sent. Fields join a JSON object; any other body is refused rather than sent without its key.
+    /// Returns the body with its keys as fields of the JSON object. Another body is rejected instead of being sent
+    /// without its key.
     pub(super) fn body(&self, bare: Option<&[u8]>) -> Result<Option<Vec<u8>>, AskError> {
         let fields = self.0.iter().filter_map(|(place, key)| match place {
             Place::Field(name) => Some(((*name).to_owned(), Value::from(key.current().expose_secret()))),
@@ -108,8 +105,7 @@ impl Secrets {
     }
 }
 
-/// The answer without the keys that the provider sends back: in its body, where recordings and stored results would keep
-/// them, and in its headers.
+/// Redacts keys that the provider sends back, because recordings and results would store them.
 pub(super) fn scrub(response: &mut ApiResponse, secrets: &[String]) {
     let redactor = Redactor::new(secrets.iter().cloned(), SHORTEST_IN_ANSWERS);
     response.body = redactor.bytes(&response.body);

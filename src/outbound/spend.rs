@@ -1,18 +1,18 @@
-//! What a call costs, and whom it is made for.
+//! Counts what a call costs and for whom it is made.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::tenants::Purse;
+use super::tenants::TenantBudget;
 
-/// Counts what one question led to: the attempts sent, retries and further pages included, and what they cost in US
-/// dollars. Refused before sending, or answered from a cache, counts nothing.
+/// Counts the attempts for one question, with retries and further pages, and their cost. Refused calls and cache hits
+/// do not count.
 #[derive(Debug, Default)]
 pub struct AskMeter {
     sums: Mutex<Sums>,
-    purse: Option<Purse>,
+    purse: Option<TenantBudget>,
 }
 
 #[derive(Debug, Default)]
@@ -24,14 +24,14 @@ struct Sums {
 }
 
 impl AskMeter {
-    /// One for an item of a tenant, whose share of the month's cap pays; `None`: nobody's share, the cap alone bounds it.
-    pub(crate) fn paid_from(purse: Option<Purse>) -> Self {
+    /// Returns a meter for an item. `purse` is `None` if only the monthly cap limits it.
+    pub(crate) fn paid_from(purse: Option<TenantBudget>) -> Self {
         Self { purse, ..Self::default() }
     }
 
-    /// Whether the tenant's share is used up, so that nothing that costs may be asked.
+    /// Whether the tenant's share is used up. Then no paid call is allowed.
     pub(super) fn is_out_of_money(&self) -> bool {
-        self.purse.as_ref().is_some_and(Purse::is_empty)
+        self.purse.as_ref().is_some_and(TenantBudget::is_empty)
     }
 
     fn pay(&self, usd: f64) {
@@ -52,44 +52,40 @@ impl AskMeter {
         self.lock().usd -= usd;
     }
 
-    /// What the present attempt costs, as far as is known by now, US dollars: where the gate's price is what is set aside
-    /// before anything is known, and whoever reads the answer knows better.
+    /// Sets the attempt's actual cost, US dollars, if the response shows it. The gate's price is only reserved.
     pub fn worth(&self, usd: f64) {
         self.lock().worth = Some(usd);
     }
 
-    /// The same, or the gate's price.
     pub(super) fn worth_or(&self, price: f64) -> f64 {
         self.lock().worth.unwrap_or(price)
     }
 
-    /// An attempt that takes longer than this failed, where the gate would wait longer: a question that others wait for.
+    /// Sets a shorter timeout than the gate's, for a question that others wait for.
     pub fn hurry(&self, patience: Option<Duration>) {
         self.lock().patience = patience;
     }
 
-    /// The same, or the gate's time where that is shorter.
     pub(super) fn patience_or(&self, timeout: Duration) -> Duration {
         self.lock().patience.map_or(timeout, |patience| patience.min(timeout))
     }
 
-    /// Attempts sent.
     pub fn attempts(&self) -> u32 {
         self.lock().attempts
     }
 
-    /// US dollars they cost.
+    /// US dollars.
     pub fn usd(&self) -> f64 {
         self.lock().usd.max(0.0)
     }
 
     fn lock(&self) -> MutexGuard<'_, Sums> {
-        // Numbers: nothing that a panic could leave half done.
+        // Plain numbers: a panic breaks no invariant.
         self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whom a call is made for: how long it may take, and where it is counted.
+/// A call's deadline and counter.
 #[derive(Debug, Clone, Copy)]
 pub struct Asker<'a> {
     pub until: Instant,

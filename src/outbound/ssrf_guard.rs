@@ -1,8 +1,8 @@
 //! Guards against server-side request forgery (SSRF): which addresses and ports a page may be fetched from.
 //!
-//! Pages and their links are written by strangers. Pages come from public addresses, at the ports of the web, and never
-//! from this machine itself. Addresses are checked where they are connected to, in the client's own resolver, so that a
-//! name that answers differently the second time gains nothing.
+//! Pages and links are untrusted. They come from public addresses and web ports, never from this machine. The client's
+//! resolver checks addresses at connect time, so a name with a different second answer gains nothing. To refuse another
+//! range, extend [`is_public`] and its tests.
 
 use std::fmt;
 use std::io;
@@ -15,11 +15,11 @@ use url::{Host, Url};
 
 /// Whether an address belongs to the public internet.
 ///
-/// Refused: this network, private, loopback, link-local (with the metadata services), carrier-grade NAT, protocol
-/// assignments, documentation, benchmarking, multicast, reserved and broadcast; of IPv6 everything outside `2000::/3`
-/// (so mapped, compatible, NAT64, unique-local, link-local) and within it documentation, ORCHID and benchmarking, and
-/// 6to4 and Teredo where they wrap an IPv4 address that is itself refused.
-/// Source: IANA's special-purpose address registries (RFC 6890 and its successors).
+/// Refused IPv4: this network, private, loopback, link-local (metadata services), carrier-grade NAT, protocol
+/// assignments, documentation, benchmarking, multicast, reserved, broadcast.
+/// Refused IPv6: everything outside `2000::/3` (mapped, compatible, NAT64, unique-local, link-local); within it
+/// documentation, ORCHID and benchmarking, and 6to4 and Teredo with a refused IPv4 address.
+/// Source: IANA's special-purpose address registries (RFC 6890 and successors).
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -65,19 +65,17 @@ fn v4(high: u16, low: u16) -> Ipv4Addr {
     Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))
 }
 
-/// Ports that every site may have.
 const WEB_PORTS: [u16; 2] = [80, 443];
 
-/// Addresses that no machine has, for documentation (RFC 5737, RFC 3849).
+/// Documentation addresses, which no machine has (RFC 5737, RFC 3849).
 const UNASSIGNED: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))];
 
-/// Whether this machine has the address on one of its interfaces. Its public address leads to services that trust the
-/// machine itself, metrics and databases among them.
+/// Whether this machine has the address. Services on its public address, such as metrics and databases, may trust it.
 ///
-/// The system binds sockets to its own addresses only, so that a socket tells, without a list that may be outdated. Where
-/// `net.ipv4.ip_nonlocal_bind` is set, any address can be bound to; there nothing is refused, and a warning says so once.
-/// An address that a router translates to this machine's is on no interface, and is not found.
+/// The system binds sockets to its own addresses only, so no list can become outdated. If `net.ipv4.ip_nonlocal_bind`
+/// is set, nothing is refused, and one warning is logged. An address that a router translates to this machine is not
+/// found.
 pub(super) fn is_own(ip: IpAddr) -> bool {
     static BINDS_TO_ANY: LazyLock<bool> = LazyLock::new(|| {
         let binds_to_any = UNASSIGNED.into_iter().any(can_bind);
@@ -92,21 +90,19 @@ pub(super) fn is_own(ip: IpAddr) -> bool {
     can_bind(ip) && !*BINDS_TO_ANY
 }
 
-/// Without a free descriptor this says no, and the connection is not made either.
+/// Whether a socket can be bound. False without a free descriptor, but then no connection is made either.
 fn can_bind(ip: IpAddr) -> bool {
     UdpSocket::bind((ip, 0)).is_ok()
 }
 
-/// Which addresses and ports pages may be fetched from.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
     is_public: fn(IpAddr) -> bool,
     is_own: fn(IpAddr) -> bool,
-    /// None: any.
+    /// `None`: any port.
     ports: Option<Arc<[u16]>>,
 }
 
-/// A host that pages are not fetched from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefused {
     #[error("{host} is not a public address")]
@@ -118,30 +114,26 @@ pub enum AddressRefused {
 }
 
 impl Guard {
-    /// Public addresses that are not this machine's, at ports 80, 443 and these.
+    /// Public addresses except this machine's own, at ports 80, 443 and `extra_ports`.
     pub(super) fn public(extra_ports: &[u16]) -> Self {
         let ports = WEB_PORTS.iter().chain(extra_ports).copied().collect();
         Self { is_public, is_own, ports: Some(ports) }
     }
 
-    /// Any address and any port.
     pub(super) fn open() -> Self {
         Self { is_public: |_any| true, is_own: |_any| false, ports: None }
     }
 
-    /// These addresses at any port.
     #[cfg(test)]
     pub(super) fn of(is_public: fn(IpAddr) -> bool) -> Self {
         Self { is_public, ..Self::open() }
     }
 
-    /// The same without the addresses for which `is_own` holds.
     #[cfg(test)]
     pub(super) fn without_own(self, is_own: fn(IpAddr) -> bool) -> Self {
         Self { is_own, ..self }
     }
 
-    /// The same at ports 80, 443 and these.
     #[cfg(test)]
     pub(super) fn at_ports(self, extra_ports: &[u16]) -> Self {
         Self { ports: Self::public(extra_ports).ports, ..self }
@@ -157,8 +149,8 @@ impl Guard {
         Ok(())
     }
 
-    /// Checks a URL's port, and its host where that is an address itself: those never reach the resolver. `Url` has already
-    /// turned the decimal, octal and hexadecimal ways to write an IPv4 address into one.
+    /// Checks a URL's port, and its host if it is an address, which never reaches the resolver. `Url` has already
+    /// normalised decimal, octal and hexadecimal IPv4 forms.
     pub(super) fn check_url(&self, url: &Url) -> Result<(), AddressRefused> {
         let ip = match url.host() {
             Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
@@ -176,7 +168,7 @@ impl Guard {
     }
 }
 
-/// Whether a host as a URL writes it is no public one: an address, or `localhost` and the names below it.
+/// Whether a URL's host is a non-public address, `localhost`, or a name below it.
 pub(super) fn is_private_host(host: &str) -> bool {
     match Host::parse(host) {
         Ok(Host::Ipv4(ip)) => !is_public(IpAddr::V4(ip)),
@@ -186,10 +178,10 @@ pub(super) fn is_private_host(host: &str) -> bool {
     }
 }
 
-/// How names become addresses: `names`, or a table in tests.
+/// Resolves names: `names`, or a table in tests.
 pub(super) type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
-/// A resolver that hands out the guard's addresses only. The connection is made to the very addresses it checked.
+/// A resolver that returns allowed addresses only. The client connects to exactly the checked addresses.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
     lookup: Lookup,
@@ -207,7 +199,7 @@ impl GuardedResolver {
         Self { lookup, guard }
     }
 
-    /// All addresses of a name. One that is refused refuses the whole name: an honest site has no mixed answer.
+    /// Returns all addresses of a name. One refused address refuses the name: an honest site has no mixed answer.
     pub(super) async fn addresses(
         &self,
         name: String,
@@ -399,7 +391,7 @@ mod tests {
         for foreign in ["8.8.8.8", "192.0.2.1", "2606:4700:4700::1111"] {
             assert!(!is_own(foreign.parse().unwrap()), "{foreign}");
         }
-        // The address that this machine sends from, where it has a way out.
+        // The address that this machine sends from, if it has a route.
         let sender = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
             socket.connect("8.8.8.8:9")?;
             socket.local_addr()

@@ -1,41 +1,42 @@
-//! Many tenants on one fleet: channels that begin alike may spend their share of the month's cap, and no more.
+//! Tenants of one fleet: channels with a common prefix may spend their share of the monthly cap.
+//!
+//! Steps: [`Tenants::purse`] gives an item its budget, calls spend from it, and a job sends the sums to the store and
+//! reads the totals.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::store::Batch;
 
-/// Channels that spend together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tenant {
     pub name: String,
-    /// How its channels begin; case and a leading `@` aside.
+    /// Prefix of its channels, without case and a leading `@`.
     pub channels: String,
-    /// What it may spend in a month, US dollars.
+    /// Monthly share, US dollars.
     pub usd: f64,
 }
 
-/// Names of channels as they are compared.
 fn plain(channel: &str) -> String {
     channel.trim().trim_start_matches('@').to_lowercase()
 }
 
-/// Who may still spend. Each process adds what its items spent to the store and reads there what all of them did.
+/// The tenants and their spending. Each process adds its items' spending to the store and reads the total there.
 #[derive(Debug, Default)]
 pub struct Tenants {
-    /// The longest beginning first: the most exact one decides.
+    /// Longest prefix first, so that the most exact one decides.
     all: Vec<Tenant>,
     books: Mutex<Books>,
 }
 
-/// US dollars this month by tenant.
+/// This month's US dollars by tenant.
 #[derive(Debug, Default)]
 struct Books {
-    /// Of all processes, as the store said last.
+    /// Of all processes, as last read.
     stored: BTreeMap<String, f64>,
-    /// Of this process, not handed to the store yet.
+    /// Of this process, not sent yet.
     owed: BTreeMap<String, f64>,
-    /// On their way to the store. It may have arrived although no answer came, so it is sent again as it is.
+    /// Sent, not confirmed. The store may have it, so the same batch is sent again.
     handed: Option<Batch<BTreeMap<String, f64>>>,
 }
 
@@ -59,19 +60,18 @@ impl Tenants {
         self.all.is_empty()
     }
 
-    /// What the items of a channel may spend; `None` where nobody's share is theirs, and the cap of all alone bounds them.
-    pub(crate) fn purse(self: &Arc<Self>, channel: Option<&str>) -> Option<Purse> {
+    /// Returns the budget of a channel's items; `None` if only the common cap limits them.
+    pub(crate) fn purse(self: &Arc<Self>, channel: Option<&str>) -> Option<TenantBudget> {
         let channel = plain(channel?);
         let tenant = self.all.iter().find(|tenant| channel.starts_with(&tenant.channels))?;
-        Some(Purse { tenant: tenant.clone(), tenants: Arc::clone(self) })
+        Some(TenantBudget { tenant: tenant.clone(), tenants: Arc::clone(self) })
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Books) -> T) -> T {
         change(&mut self.books.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The batch to be written to the store: the last one if the store did not answer, else what was spent since. It counts as
-    /// spent here until [`Tenants::learn`].
+    /// Returns the unconfirmed batch, else the spending since. It counts as spent until [`Tenants::learn`].
     pub fn hand_over(&self) -> Batch<BTreeMap<String, f64>> {
         self.with(|books| {
             let owed = &mut books.owed;
@@ -79,7 +79,7 @@ impl Tenants {
         })
     }
 
-    /// The store took it, and says what all processes have spent this month.
+    /// Records that the store confirmed the batch. `stored` is the month's spending of all processes.
     pub fn learn(&self, stored: BTreeMap<String, f64>) {
         self.with(|books| {
             books.stored = stored;
@@ -87,34 +87,33 @@ impl Tenants {
         });
     }
 
-    /// Each tenant with what it has spent this month and what it may, US dollars.
+    /// Name, spending and monthly share of each tenant, US dollars.
     pub fn figures(&self) -> Vec<(String, f64, f64)> {
         self.with(|books| {
             self.all.iter().map(|tenant| (tenant.name.clone(), books.spent(&tenant.name), tenant.usd)).collect()
         })
     }
 
-    /// The largest part of a share that a tenant has used: 0 without tenants, 1 when one of them may spend no more.
+    /// Returns the largest used part of a share: 0 without tenants, 1 if one is used up.
     pub fn most_used(&self) -> f64 {
         let used = |(_, spent, may): (String, f64, f64)| if may > 0.0 { spent / may } else { 1.0 };
         self.figures().into_iter().map(used).fold(0.0, f64::max)
     }
 }
 
-/// What the items of one tenant may spend.
 #[derive(Debug, Clone)]
-pub(crate) struct Purse {
+pub(crate) struct TenantBudget {
     tenant: Tenant,
     tenants: Arc<Tenants>,
 }
 
-impl Purse {
-    /// Whether the share is used up: whoever costs is not asked any more this month.
+impl TenantBudget {
+    /// Whether the share is used up. Paid providers are then not called this month.
     pub(crate) fn is_empty(&self) -> bool {
         self.tenants.with(|books| books.spent(&self.tenant.name)) >= self.tenant.usd
     }
 
-    /// Less than zero: what was taken before and not billed.
+    /// Adds a cost. A negative `usd` returns an amount that was not billed.
     pub(crate) fn spend(&self, usd: f64) {
         if usd != 0.0 {
             self.tenants.with(|books| *books.owed.entry(self.tenant.name.clone()).or_default() += usd);

@@ -1,4 +1,4 @@
-//! On what terms a provider is asked, and what it is to us right now.
+//! The limits for calls to a provider, and its state.
 
 use std::time::Duration;
 
@@ -6,33 +6,31 @@ use serde::Serialize;
 
 use super::ledger::BreakerKind;
 
-/// How a provider may be asked.
 #[derive(Debug, Clone)]
 pub struct GateSettings {
-    /// The provider's name, as in metrics and results.
+    /// As in metrics and results.
     pub name: &'static str,
-    /// Calls a minute, spaced evenly.
+    /// Calls a minute, evenly spaced.
     pub rpm: u32,
-    /// The longest an attempt waits for its slot under that rate; a longer queue makes the provider one that cannot be
-    /// asked now, so that waiting does not eat the caller's whole time.
+    /// Maximum wait for a permit. With a longer queue the provider is busy, so that the wait does not use up the
+    /// caller's time.
     pub max_wait: Duration,
-    /// For one attempt, from connecting to the last byte.
+    /// Maximum time for one attempt, from connecting to the last byte.
     pub timeout: Duration,
-    /// Of a body, after decompression.
+    /// Maximum body size after decompression.
     pub max_bytes: usize,
-    /// Attempts in all for one question, at least 1.
+    /// Maximum attempts for one question, at least 1.
     pub max_attempts: u32,
-    /// How long the provider is left alone when it does not say itself.
+    /// Cool-down if the provider names none.
     pub cooldown: Duration,
-    /// Failures in a row that open the breaker.
+    /// Successive failures that open the breaker.
     pub failures_to_open: u32,
-    /// Attempts per UTC day, of the whole fleet.
+    /// Attempts per UTC day, over the fleet.
     pub daily_limit: Option<u32>,
     /// US dollars per call.
     pub cost_usd: f64,
 }
 
-/// What a provider is to us right now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateState {

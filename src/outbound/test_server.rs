@@ -1,5 +1,4 @@
-//! An HTTP server for tests that can misbehave in every way a real one does. Raw TCP: a well-behaved server library
-//! could not cut a body in half.
+//! A misbehaving HTTP server for tests. Raw TCP, because a server library could not cut a body in half.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -12,22 +11,21 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use url::Url;
 
-/// What the server does with one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// These bytes, then the connection is closed.
     Raw(Vec<u8>),
-    /// These bytes, then one more byte at each pause, for ever.
+    /// These bytes, then one more byte at each pause, endlessly.
     Trickle(Vec<u8>, Duration),
-    /// These bytes, then blanks as fast as they are taken.
+    /// These bytes, then endless blanks.
     Endless(Vec<u8>),
-    /// The first bytes, then the second ones so many times, as fast as they are taken; then the connection is closed.
+    /// The second bytes are repeated that many times; then the connection is closed.
     Repeat(Vec<u8>, Vec<u8>, usize),
-    /// The request is read, the connection stays open, nothing comes.
+    /// The connection stays open without a reply.
     Hang,
 }
 
-/// A whole answer with these header lines and a correct length.
+/// A whole reply with these headers and a correct length.
 pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Reply {
     let body = body.as_ref();
     let mut raw = format!("HTTP/1.1 {status} Test\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
@@ -44,19 +42,16 @@ pub(crate) fn json(body: &str) -> Reply {
     answer(200, &[("content-type", "application/json; charset=utf-8")], body)
 }
 
-/// A head that promises more than follows.
 pub(crate) fn head_promising(length: usize, content_type: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 Test\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n").into_bytes()
 }
 
-/// A JSON body cut in half.
 pub(crate) fn truncated(body: &str) -> Reply {
     let mut raw = head_promising(body.len(), "application/json");
     raw.extend(body.bytes().take(body.len() / 2));
     Reply::Raw(raw)
 }
 
-/// One request as the server saw it.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) head: String,
@@ -73,7 +68,6 @@ impl Seen {
         self.target().split('?').next().unwrap_or_default()
     }
 
-    /// A query parameter, decoded.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let url = Url::parse("http://test/").unwrap().join(self.target()).unwrap();
         url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
@@ -87,7 +81,6 @@ impl Seen {
     }
 }
 
-/// Listens on a free local port until dropped.
 #[derive(Debug)]
 pub(crate) struct TestServer {
     pub(crate) url: Url,
@@ -96,18 +89,17 @@ pub(crate) struct TestServer {
 }
 
 impl TestServer {
-    /// Replies in order; the last one is repeated.
+    /// Replies in order; the last one repeats.
     pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let replies: Vec<Reply> = replies.into_iter().collect();
         Self::answering(move |number, _seen| replies.get(number).or(replies.last()).unwrap().clone()).await
     }
 
-    /// Replies as the function says, which gets the number of the request, from 0, and the request.
+    /// `reply` gets the request's number, from 0, and the request.
     pub(crate) async fn answering(reply: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
         Self::at([127, 0, 0, 1], reply).await
     }
 
-    /// The same at another local address.
     pub(crate) async fn at(ip: [u8; 4], reply: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((IpAddr::from(ip), 0)).await.unwrap();
         let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -120,7 +112,6 @@ impl TestServer {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (reply, log) = (Arc::clone(&reply), Arc::clone(&log));
                 connections.spawn(async move {
-                    // A client that hangs up is part of many tests.
                     drop(serve(stream, &*reply, &log).await);
                 });
             }

@@ -1,5 +1,5 @@
-//! Webhooks: messages posted to web servers of the operator's, signed as the specification "Standard Webhooks" says
-//! (<https://www.standardwebhooks.com>), so that receivers can use its libraries.
+//! Posts messages to the operator's web servers, signed by the "Standard Webhooks" specification
+//! (<https://www.standardwebhooks.com>). Follows no redirect and does not retry.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,21 +16,18 @@ use url::Url;
 use super::body_error::innermost;
 use super::{BuildError, retry_after};
 
-/// Before the Base64 of a secret, so that it is known for one where it leaked.
+/// Prefix of a secret, which makes a leaked one recognisable.
 const PREFIX: &str = "whsec_";
-/// Bytes of a secret, as the specification bounds them.
+/// Permitted bytes of a secret by the specification.
 const KEY_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// A key that messages are signed with.
 #[derive(Clone)]
 pub struct WebhookKey(Hmac<Sha256>);
 
-/// A new secret for [`WebhookKey::read`].
 pub fn new_secret() -> String {
     format!("{PREFIX}{}", BASE64.encode(rand::random::<[u8; 32]>()))
 }
 
-/// The text cannot be read as a key.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("is not {PREFIX} and the Base64 of 24 to 64 bytes")]
 pub struct BadWebhookKey;
@@ -42,7 +39,6 @@ impl fmt::Debug for WebhookKey {
 }
 
 impl WebhookKey {
-    /// Reads `whsec_…`.
     pub fn read(secret: &SecretString) -> Result<Self, BadWebhookKey> {
         let encoded = secret.expose_secret().trim().strip_prefix(PREFIX).ok_or(BadWebhookKey)?;
         let bytes = BASE64.decode(encoded).map_err(|_quotes_the_key| BadWebhookKey)?;
@@ -60,16 +56,15 @@ impl WebhookKey {
     }
 }
 
-/// One receiver.
 #[derive(Debug, Clone)]
 pub struct WebhookReceiver {
     client: reqwest::Client,
     url: Url,
-    /// One, or two while the receiver changes from one to the other.
+    /// Two during a key change, else one.
     keys: Vec<WebhookKey>,
 }
 
-/// Why a receiver has not taken a message. Says nothing of its address, which may hold a key.
+/// Why a message was not accepted. Never contains the receiver's address, which may contain a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
     #[error("no answer within the time allowed")]
@@ -81,16 +76,15 @@ pub enum WebhookError {
     #[error("answered {status}")]
     Refused {
         status: u16,
-        /// The pause it asks for.
+        /// The pause that the receiver requests.
         wait: Option<Duration>,
     },
-    /// It wants this message no more.
     #[error("answered 410: it wants no more messages")]
     Gone,
 }
 
 impl WebhookReceiver {
-    /// `timeout` is that of one try, connecting included.
+    /// Returns a receiver. `timeout` is for one attempt, including the connection.
     pub fn new(url: Url, keys: Vec<WebhookKey>, timeout: Duration, user_agent: &str) -> Result<Self, BuildError> {
         let client = super::client::client_builder(user_agent)
             .timeout(timeout)
@@ -99,10 +93,10 @@ impl WebhookReceiver {
         Ok(Self { client, url, keys })
     }
 
-    /// Posts `body`, JSON. `id` is the same at every try; `now` is signed with it, so that a receiver can refuse what somebody
-    /// recorded and sends again later.
+    /// Posts the JSON `body`. `id` is the same in every attempt. `now` is signed, so that a receiver can reject
+    /// replayed messages.
     pub async fn post(&self, id: &str, body: &str, now: DateTime<Utc>) -> Result<(), WebhookError> {
-        // Of an id only what a header carries: letters of an item's id may be Cyrillic.
+        // An item's id may contain Cyrillic, which a header cannot carry.
         let id: String = id.chars().flat_map(header_safe).collect();
         let at = now.timestamp();
         let signatures: Vec<String> = self.keys.iter().map(|key| key.signature(&id, at, body)).collect();
@@ -137,7 +131,7 @@ impl WebhookReceiver {
     }
 }
 
-/// Visible ASCII as it is, everything else as its code, so that two ids stay two.
+/// Escapes all but visible ASCII, so that different ids stay different.
 fn header_safe(c: char) -> Vec<char> {
     if c.is_ascii_graphic() && c != '.' { vec![c] } else { c.escape_unicode().filter(|c| *c != '\\').collect() }
 }

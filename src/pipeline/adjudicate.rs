@@ -1,6 +1,6 @@
-//! Adjudication: where the operator has a language model, or an adjudicator stands in its place, it says of each passage what
-//! it says of the claim, beside the judge in the process. Its stances are kept with the passages and weighed by
-//! `judging::adjudication`; it decides nothing alone. Where it fails, the item goes on without it, and says so.
+//! Asks a language model, or a custom adjudicator, for stances besides the NLI model's.
+//! Steps: choose passages, ask within the item's time, store the answers.
+//! They are stored and weighed by `judging::adjudication`, and never decide alone. A failure degrades the result.
 
 use std::sync::Arc;
 
@@ -64,25 +64,25 @@ pub(super) async fn adjudicate(
     }
 }
 
-/// An adjudicator as results name it: no other name may pass for a model's of the process, whose figures are other ones.
+/// Returns the name for results. A custom adjudicator must not have the name of a built-in model, which is scored
+/// differently.
 fn in_results(name: &str) -> String {
     let plain = in_judges(name);
     if is_adjudicator(&plain) { plain } else { format!("{OWN}{plain}") }
 }
 
-/// The language model as an adjudicator, where it is switched on for that.
 fn by_model<'a>(services: &'a Services, journal: &'a Journal) -> Option<ModelAdjudicator<'a>> {
     let model = services.language_model_for(Purpose::Adjudicate)?;
     Some(ModelAdjudicator { model, spend: &journal.llm })
 }
 
-/// Whoever stands in the model's place, else the model.
+/// Returns the custom adjudicator, otherwise the model.
 fn adjudicator<'a>(services: &'a Services, by_model: Option<&'a ModelAdjudicator<'a>>) -> Option<&'a dyn Adjudicator> {
     let by_model = by_model.map(|model| model as &dyn Adjudicator);
     services.steps.adjudicator.as_deref().map(|own| own as &dyn Adjudicator).or(by_model)
 }
 
-/// What the adjudicator says of one passage beside a claim, as `eval` measures it.
+/// Returns the stance of one passage, for `eval`.
 pub(super) async fn pair(
     services: &Services,
     claim: &str,
@@ -110,9 +110,8 @@ pub(super) async fn pair(
     Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
 }
 
-/// The passages that a stance is wanted of, best ranked first: those on topic; and where only words were compared all of them,
-/// for a report in other words seems off topic by them. `reads`: whether the judge in the process reads the claim; it tells
-/// where nothing was on topic, so that nobody judged.
+/// Passages that need a stance: those on topic, or all if only words were compared, because that misses paraphrases.
+/// `reads` (the NLI model reads the claim) decides if there is no judge.
 fn asked_about(claim: &JudgedClaim, floor: f64, reads: bool) -> Vec<usize> {
     let is_by_words =
         if claim.judges.is_empty() { !reads } else { claim.judges.iter().all(|judge| judge.as_ref() == RULES) };
@@ -133,7 +132,7 @@ fn passage(judged: &JudgedPassage) -> PassageData<'_> {
     }
 }
 
-/// Puts what was said to the passages it was said of; how many got a stance.
+/// Returns the number of stances.
 fn keep(judged: &mut Judged, places: &[Vec<usize>], told: Vec<Adjudicated>, name: &str) -> usize {
     let mut heard = 0;
     for ((claim, places), told) in judged.claims.iter_mut().zip(places).zip(told) {
@@ -160,10 +159,10 @@ fn keep(judged: &mut Judged, places: &[Vec<usize>], told: Vec<Adjudicated>, name
     heard
 }
 
-/// The words with `[N]` by the claim's passages: those asked about may be fewer.
+/// Replaces `[N]` by positions in the claim.
 fn renumbered(words: &str, places: &[usize]) -> String {
     let mut text = words.to_owned();
-    // From behind, so that a number that was changed is not met again: places grow, and none is below its number.
+    // Backwards, so that no number is replaced twice.
     for (n, place) in places.iter().enumerate().rev().filter(|(n, place)| n != *place) {
         text = text.replace(&format!("[{}]", n + 1), &format!("[{}]", place + 1));
     }

@@ -1,10 +1,10 @@
-//! Admission: is there anything left to do, and how far may this item go?
+//! Decides whether a request needs work, and in which phase.
+//! It compares content, phase and message with the item's finished runs, and writes nothing.
 
 use super::{PipelineError, Request, Services};
 use crate::domain::verdict::Phase;
 use crate::store::{DonePhase, RunStart};
 
-/// What may be done with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
     Run(Phase, RunStart),
@@ -14,19 +14,19 @@ pub enum Admission {
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
     let redo = request.again || (services.settings.redo && request.message_id.is_none());
-    // Before the lists are taken: what changes from here on is noted as outdated when the result is written.
+    // Read first: later changes mark the result as outdated.
     let judged_by = services.judged_by();
     let start = RunStart { judged_by, ..services.store.begin(&request.item.item_id).await? };
-    // Judged again unasked, by the text that was stored: what was written since, or removed, stands.
+    // Anything written or removed since takes precedence.
     let is_overtaken = request.rejudging.as_ref().is_some_and(|again| start.seen != Some(again.evaluated_at));
     let done = is_overtaken || (!redo && is_done(&start.done, phase, hash, request));
     Ok(if done { Admission::AlreadyDone } else { Admission::Run(phase, start) })
 }
 
-/// Phase 2 is for items that are wanted there; everything else still gets Phase 1.
+/// Returns the phase; items that do not qualify still get phase 1.
 fn allowed_phase(services: &Services, request: &Request) -> Phase {
     let settings = &services.settings;
-    // The operator's switch holds for everybody; pilot and importance are gates for queue items alone.
+    // Pilot and importance are gates for queue items only.
     if request.phase == Phase::One || request.shed || !settings.enrichment_enabled {
         return Phase::One;
     }
@@ -35,19 +35,18 @@ fn allowed_phase(services: &Services, request: &Request) -> Phase {
     }
     let item = &request.item;
     let piloted = settings.pilot.covers(item.channel.as_deref());
-    // An item without a figure is not known to be unimportant.
+    // An item without a value may be important.
     let important = item.importance.is_none_or(|importance| importance >= settings.min_importance);
     if piloted && important { Phase::Two } else { Phase::One }
 }
 
-/// The idempotency key is (item, phase, content). Phase 2 contains Phase 1, never the reverse: a Phase 1 run would replace
-/// the richer result, so it counts as done even where that is degraded. A degraded item may be run again, but not by a
-/// redelivery of the very message that made it: that one was committed and its ack got lost. What was done of a text that
-/// was edited since, and now comes back, is done for such a redelivery alone.
+/// Whether a run with this key, (item, phase, content), is done. Phase 2 includes phase 1, which would replace a
+/// better result, even a degraded one.
+/// A degraded item may run again, except by a redelivery: its result was committed and only the ack was lost. After
+/// an edit and its undoing, only a redelivery counts as done.
 ///
-/// A retry is such a redelivery too: the commit may have succeeded although its answer was lost. The broker does not mark a
-/// retry, so it is recognised by its id and the time it was sent, both of which it keeps. The id alone is not enough: upstream
-/// may give every message about an item the same one.
+/// A retry counts as a redelivery, because the commit may have succeeded. It is recognised by message id and send
+/// time; upstream may use one id for every message about an item.
 fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> bool {
     done.iter().any(|row| {
         let same_content = row.content_hash == hash;

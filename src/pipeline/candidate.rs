@@ -1,10 +1,10 @@
-//! What a search found and is worth reading.
+//! Search results that are worth reading.
 
 use url::Url;
 
 use crate::providers::Hit;
 
-/// Whether two canonical addresses are one page's: with `www.` before the name and without it, by either scheme.
+/// Whether two canonical URLs are the same page, ignoring `www.` and the scheme.
 pub(crate) fn same_page(one: &Url, other: &Url) -> bool {
     let host = |url: &Url| url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned());
     host(one) == host(other)
@@ -13,13 +13,13 @@ pub(crate) fn same_page(one: &Url, other: &Url) -> bool {
         || one == other
 }
 
-/// A page worth reading, or a text that a provider brought along.
+/// A page to read, or a text that came with an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
-    /// The key under which it is stored and shared: a page's canonical address, a text's own.
+    /// Storage key: a page's canonical URL, or a text's own URL.
     pub(crate) url: Url,
     pub(crate) hit: Hit,
     pub(crate) domain: String,
-    /// Whether what the search says of it may be about the claim; true where it says nothing.
+    /// Whether title and snippet may be about the claim; true if both are empty.
     pub(crate) about: bool,
 }

@@ -1,4 +1,6 @@
-//! The messages sent when an item was judged again and the answer to one of its claims changed.
+//! Builds the messages about changed answers after a re-evaluation.
+//! They go to the outbox and the webhooks: `claim.changed` per claim, then `item.updated`.
+//! A small change of confidence produces no message.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,14 +13,13 @@ use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::{Event, MessageId, Reason};
 use crate::store::{OutboxDraft, WebhookDraft};
 
-/// What is to be written with the new answers.
 #[derive(Debug, Default)]
 pub struct Messages {
     pub outbox: Vec<OutboxDraft>,
     pub webhooks: Vec<WebhookDraft>,
 }
 
-/// The answer that readers see of a claim.
+/// Returns the claim's answer, as readers see it.
 fn answer(claim: &ClaimResult) -> Value {
     json!({
         "verdict": claim.verdict, "decisive": claim.decisive, "confidence": claim.confidence, "tier": claim.tier,
@@ -26,37 +27,36 @@ fn answer(claim: &ClaimResult) -> Value {
     })
 }
 
-/// A stored item that is judged anew unasked, by a whole run.
+/// A re-evaluation of a stored item by a full run.
 #[derive(Debug, Clone)]
 pub struct Rejudging {
     pub why: Reason,
-    /// What is stored of it.
+    /// The stored result.
     pub before: Arc<ItemResult>,
-    /// When that was evaluated: what was written since is newer than the text this run has.
+    /// When `before` was evaluated. Anything written since is newer than this run's text.
     pub evaluated_at: DateTime<Utc>,
 }
 
 impl Rejudging {
-    /// Returns true when less could be asked or finished than for what is stored: the run was made at a bad moment, and what it
-    /// found does not take the stored result's place.
+    /// Returns true if more is degraded than in the stored result, which then stays.
     pub(super) fn is_poorer(&self, after: &ItemResult) -> bool {
         after.degraded.len() > self.before.degraded.len()
     }
 }
 
-/// Readers hear of another verdict, not of a confidence that moved a little.
+/// Whether readers get a message: not for a small change of confidence.
 fn is_another(before: &ClaimResult, after: &ClaimResult) -> bool {
     (before.verdict, before.decisive) != (after.verdict, after.decisive)
 }
 
-/// The claims of both results whose answer is another one now. One that only one of them holds has no answer to compare.
+/// Claims of both results whose answer changed.
 fn changes<'a>(before: &'a ItemResult, after: &'a ItemResult) -> Vec<(&'a ClaimResult, &'a ClaimResult)> {
     let was = |claim: &ClaimResult| before.claims.iter().find(|one| one.claim_id == claim.claim_id);
     let both = after.claims.iter().filter_map(|claim| Some((was(claim)?, claim)));
     both.filter(|(before, after)| is_another(before, after)).collect()
 }
 
-/// Returns true when readers would hear of it: an answer is another one, or claims came or went.
+/// Returns true if an answer changed, or claims were added or removed.
 pub fn tells(before: &ItemResult, after: &ItemResult) -> bool {
     !changes(before, after).is_empty() || has_other_claims(before, after)
 }
@@ -69,8 +69,7 @@ fn has_other_claims(before: &ItemResult, after: &ItemResult) -> bool {
 }
 
 impl Messages {
-    /// `claim.changed` for each claim with another answer, and `item.updated` with the whole result behind them; nothing where
-    /// only figures moved.
+    /// Returns `claim.changed` per changed claim, then `item.updated` with the result. Empty if only figures changed.
     pub fn of(before: &ItemResult, after: &ItemResult, why: Reason, at: DateTime<Utc>, listeners: &Listeners) -> Self {
         let item_id = &after.item_id;
         let changed = changes(before, after);
@@ -103,7 +102,7 @@ impl Messages {
         at: DateTime<Utc>,
         listeners: &Listeners,
     ) {
-        // Unique per judgement: a copy can be recognised downstream.
+        // Unique per judgement, so that receivers can detect copies.
         let message_id = MessageId::new(format!("{item_id}:{}:{suffix}", at.timestamp_micros()));
         if let Some(exchange) = &listeners.results_exchange {
             self.outbox.push(OutboxDraft {
@@ -119,7 +118,7 @@ impl Messages {
         self.webhooks.extend(wanted.map(|webhook| WebhookDraft {
             webhook: webhook.name.clone(),
             event,
-            // All three are JSON without quotes to escape, or JSON already.
+            // The parts are JSON or need no escaping.
             body: format!(r#"{{"type":"{event}","timestamp":"{moment}","data":{body}}}"#),
             message_id: message_id.clone(),
         }));

@@ -1,4 +1,6 @@
-//! Commit: the result, its evidence, the idempotency key and the messages that tell of it, in one transaction.
+//! Commits the result, its evidence, the idempotency key and all messages in one transaction.
+//! If another run was committed meanwhile, it commits again with a later date, or drops the result.
+//! The module never sends a message.
 
 use std::sync::atomic::Ordering;
 
@@ -21,13 +23,12 @@ use crate::store::{
     ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
 };
 
-/// Messages are dated to the millisecond.
+/// Smallest step between dates of messages: one millisecond.
 pub(super) const NEXT: TimeDelta = TimeDelta::milliseconds(1);
 
-/// Sentences of a page kept for finding it again: the ones nearest to what was asked.
+/// Sentences per page for the evidence store: the most relevant ones.
 const SENTENCES_PER_PAGE: usize = 3;
 
-/// Writes the result, dated after whatever it replaces.
 #[expect(clippy::too_many_arguments, reason = "the last stage takes what every stage before it made")]
 pub(super) async fn commit(
     services: &Services,
@@ -85,7 +86,7 @@ pub(super) async fn commit(
             now,
         };
         match services.store.commit(&commit, services.settings.dedup_similarity).await? {
-            // Ends: each further round, another run of the item was written meanwhile.
+            // Terminates: each repetition means that another run was written.
             Committed::TooEarly(last) => {
                 result.enriched_at = services.clock.now().max(last + NEXT);
             }
@@ -99,8 +100,7 @@ pub(super) async fn commit(
     }
 }
 
-/// The messages about a result. Readers of an item that was judged again unasked get what changed and why, and nothing where
-/// nothing did.
+/// Builds the messages. A re-evaluation only sends changes with their reason.
 fn told(
     services: &Services,
     request: &Request,
@@ -110,11 +110,11 @@ fn told(
         let changed = Messages::of(before, result, *why, result.enriched_at, &services.settings.listeners());
         return Ok((changed.outbox, changed.webhooks));
     }
-    let told = Told::all(result)?;
+    let told = OutgoingEvent::all(result)?;
     Ok((messages(services, request, result, &told), hooks(services, result, &told)))
 }
 
-/// Who asks with a reply address is answered, also where nothing had to be done: with what is stored.
+/// Sends the stored result to the reply address.
 pub(super) async fn answer_again(services: &Services, request: &Request) -> Result<(), PipelineError> {
     let (Some(reply_to), true) = (&request.reply_to, services.settings.results_exchange.is_some()) else {
         return Ok(());
@@ -134,8 +134,8 @@ pub(super) async fn answer_again(services: &Services, request: &Request) -> Resu
     Ok(())
 }
 
-/// The best judged passages of each new page, once each. One whose vector another embedder made, while this one failed, is
-/// left out: it would be stored under a name it is not found by.
+/// Returns each new page's best passages. Vectors of another embedder are left out, because they would be stored under
+/// the wrong name.
 fn evidence_claims(
     services: &Services,
     embedder: &str,
@@ -143,7 +143,7 @@ fn evidence_claims(
     judged: &Judged,
 ) -> Vec<EvidenceClaimRow> {
     let mut rows: Vec<EvidenceClaimRow> = Vec::new();
-    // The operator's own texts are asked for themselves, so nothing of them need be found again.
+    // Own texts are queried directly.
     for page in fresh.iter().filter(|page| page.origin == Origin::Web) {
         let mut of_page: Vec<&crate::domain::evidence::JudgedPassage> = judged
             .claims
@@ -171,8 +171,7 @@ fn evidence_claims(
     rows
 }
 
-/// What of our own knowledge was of use: found there, judged, and about the claim. It bears a verdict where it takes a side
-/// and the claim's verdict takes one too.
+/// Returns the judged passages of the evidence store. One is deciding if it and the verdict take a side.
 fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
     let claims = decided.iter().zip(&judged.claims);
     claims
@@ -191,22 +190,20 @@ fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
         .collect()
 }
 
-/// The messages that a result gives rise to: the result itself, a signal per claim, and the corrections.
-struct Told {
+struct OutgoingEvent {
     event: Event,
     /// JSON text.
     body: String,
-    /// Unique among those of the result.
     suffix: String,
 }
 
-impl Told {
-    /// Unique per run, stable per message: a copy can be recognised downstream.
+impl OutgoingEvent {
+    /// Returns an id that is stable per message, so that receivers can detect copies.
     fn id(result: &ItemResult, suffix: &str) -> MessageId {
         MessageId::new(format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros()))
     }
 
-    /// The result comes first.
+    /// Returns the result first.
     fn all(result: &ItemResult) -> Result<Vec<Self>, PipelineError> {
         let whole = serde_json::to_string(result)
             .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
@@ -227,30 +224,29 @@ impl Told {
     }
 }
 
-/// To the exchange; the result again to `reply_to`.
-fn messages(services: &Services, request: &Request, result: &ItemResult, told: &[Told]) -> Vec<OutboxDraft> {
+/// Sends the result to `reply_to` too.
+fn messages(services: &Services, request: &Request, result: &ItemResult, told: &[OutgoingEvent]) -> Vec<OutboxDraft> {
     let Some(exchange) = &services.settings.results_exchange else { return Vec::new() };
-    let draft = |exchange: Option<&str>, key: &str, told: &Told, suffix: &str| OutboxDraft {
+    let draft = |exchange: Option<&str>, key: &str, told: &OutgoingEvent, suffix: &str| OutboxDraft {
         exchange: exchange.map(str::to_owned),
         routing_key: key.to_owned(),
         body: told.body.clone(),
         correlation_id: request.correlation_id.clone(),
-        message_id: Told::id(result, suffix),
+        message_id: OutgoingEvent::id(result, suffix),
     };
     let reply = request.reply_to.as_deref().zip(told.first()).map(|(to, result)| draft(None, to, result, "reply"));
     let published = told.iter().map(|told| draft(Some(exchange), told.event.as_str(), told, &told.suffix));
     reply.into_iter().chain(published).collect()
 }
 
-/// To each webhook that wants to hear of it.
-fn hooks(services: &Services, result: &ItemResult, told: &[Told]) -> Vec<WebhookDraft> {
+fn hooks(services: &Services, result: &ItemResult, told: &[OutgoingEvent]) -> Vec<WebhookDraft> {
     let at = result.enriched_at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-    let draft = |webhook: &WebhookTarget, told: &Told| WebhookDraft {
+    let draft = |webhook: &WebhookTarget, told: &OutgoingEvent| WebhookDraft {
         webhook: webhook.name.clone(),
         event: told.event,
-        // All three are JSON without quotes to escape, or JSON already.
+        // The parts are JSON or need no escaping.
         body: format!(r#"{{"type":"{}","timestamp":"{at}","data":{}}}"#, told.event, told.body),
-        message_id: Told::id(result, &told.suffix),
+        message_id: OutgoingEvent::id(result, &told.suffix),
     };
     let wanted = services
         .settings
@@ -260,7 +256,6 @@ fn hooks(services: &Services, result: &ItemResult, told: &[Told]) -> Vec<Webhook
     wanted.map(|(webhook, told)| draft(webhook, told)).collect()
 }
 
-/// What a claim's signal is.
 pub fn signal_event(claim: &ClaimResult) -> Event {
     match claim.verdict {
         Verdict::Supported if claim.decisive => Event::ClaimVerified,

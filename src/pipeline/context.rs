@@ -1,4 +1,6 @@
-//! The result of the item: the main claim's figures, and the lines digests and prompts take over.
+//! Assembles the result: the main claim's figures, and lines for digests and prompts.
+//! It calls no provider and no model; the caller sets explanation and summary.
+//! To add a digest line, extend `lines`.
 
 use super::decide::Decided;
 use super::fact_check::Reviews;
@@ -10,13 +12,12 @@ use crate::domain::verdict::{Note, Relation, Stance, Status, Tier};
 use crate::judging::labels::ReaderLanguage;
 use crate::judging::summaries::counted;
 
-/// Channels named in a digest.
 const MAX_CHANNELS_SHOWN: usize = 3;
 
-/// Evidence and background bullets a prompt gets.
+/// Bullets each of evidence and background.
 const MAX_BULLETS: usize = 2;
 
-/// Longest bullet, characters.
+/// Maximum length in characters.
 const BULLET_CHARS: usize = 280;
 
 pub(super) fn assemble(
@@ -46,7 +47,7 @@ pub(super) fn assemble(
         contradiction: false,
         notes: Vec::new(),
         also_reported_by,
-        // Said by the stage before.
+        // Set by the caller.
         explanation: None,
         overall_summary: None,
         sources_checked,
@@ -61,8 +62,7 @@ pub(super) fn assemble(
     result
 }
 
-/// Takes what the item carries, figures, notes, summary and lines, from its claims. `claims_per_item` is how many an item may
-/// have.
+/// Sets everything that follows from the claims. `claims_per_item` is the limit.
 pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
     let is_degraded = !result.degraded.is_empty();
     let main = result.main_claim().cloned();
@@ -84,7 +84,7 @@ pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
     result.context = lines(claims, main.as_ref(), fact_checks, also_reported_by, is_degraded);
 }
 
-/// The most check-worthy checkable claim, the first on a tie; without one, the first claim.
+/// Returns the most check-worthy checkable claim, the first of equals; otherwise the first claim.
 pub(super) fn main_result(decided: &[Decided]) -> Option<&ClaimResult> {
     let mut best: Option<&Decided> = None;
     for one in decided {
@@ -150,7 +150,7 @@ fn lines(
         }
         context.digest_lines.push(line);
     }
-    // A Low item without evidence gets no bullets: a prompt must not be fed what nobody said.
+    // Prompts contain only statements of sources.
     context.evidence = deciding.iter().take(MAX_BULLETS).map(|row| bullet(row)).collect();
     context.background = claims
         .iter()
@@ -162,14 +162,14 @@ fn lines(
     context
 }
 
-/// How many independent sources take which side of a claim, as a digest may say it.
+/// Independent sources on each side of a claim, for a digest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DigestEvidence {
     pub supporting: usize,
     pub contradicting: usize,
 }
 
-/// The sources that take a side of that claim. Of an item with several claims fewer passages are shown than agree.
+/// Counts sources per side. Fewer passages may be shown than support the claim.
 pub fn digest_evidence(claim: &ClaimResult) -> DigestEvidence {
     let deciding = deciding(claim);
     let groups = |stance: Stance| {
@@ -181,8 +181,7 @@ pub fn digest_evidence(claim: &ClaimResult) -> DigestEvidence {
     DigestEvidence { supporting, contradicting }
 }
 
-/// The passages that count for a side. A post takes a side and counts for none: where nothing else does, nothing is said
-/// of that side.
+/// Posts on social platforms never make a side count.
 fn deciding(claim: &ClaimResult) -> Vec<&EvidenceRow> {
     let counts = |row: &&EvidenceRow| match row.stance {
         Stance::Supports => claim.features.agree_dom > 0,
@@ -192,7 +191,7 @@ fn deciding(claim: &ClaimResult) -> Vec<&EvidenceRow> {
     claim.evidence.iter().filter(counts).collect()
 }
 
-/// Independent sources on either side; one that takes both is one.
+/// Counts independent sources; one that takes both sides counts once.
 fn sources_of(deciding: &[&EvidenceRow], supporting: usize, contradicting: usize) -> usize {
     if contradicting == 0 {
         return supporting;
@@ -216,12 +215,12 @@ fn tier_word(tier: Tier) -> &'static str {
     }
 }
 
-/// "Also reported by: @a, @b, @c", three at most.
+/// Returns "Also reported by: @a, @b, @c", at most three.
 pub fn digest_also_reported(channels: &[String]) -> Option<String> {
     channels_shown(channels).map(|shown| format!("Also reported by: {shown}"))
 }
 
-/// The channels a digest names, three at most; `None` of none.
+/// Returns the first three channels; `None` if there are none.
 pub fn channels_shown(channels: &[String]) -> Option<String> {
     let shown: Vec<&str> = channels.iter().take(MAX_CHANNELS_SHOWN).map(String::as_str).collect();
     (!shown.is_empty()).then(|| shown.join(", "))

@@ -1,6 +1,6 @@
-//! Correction: the judge that decided is asked whether a cited passage bears out the text that is proposed in a claim's place.
-//! Where the rules propose none that holds, a language model words the claim anew, where the operator switched that on, and its
-//! text is held in the same way. The rules around that are in `judging`.
+//! Asks the NLI model whether passages support a proposed correction.
+//! Steps: judge the rules' proposals; for the other claims, judge a language model's if enabled.
+//! Unsupported texts are never used. The rules are in `judging`.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::judging::numbers;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
 use crate::telemetry::metrics;
 
-/// A proposed text and the passages that are to bear it out: three at most.
+/// A proposed text and up to three passages for it.
 #[derive(Debug)]
 struct Question<'a> {
     claim: Subject<'a>,
@@ -32,8 +32,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What the judge says of a text in each claim's place, in order: of what the rules propose, and where that does not hold, of
-/// what a language model made of the claim. `None` where nothing is proposed.
+/// Returns the judged proposal per claim, in order; `None` without a proposal.
 pub(super) async fn ask(
     services: &Services,
     claims: &[(Subject<'_>, Found<'_>)],
@@ -66,13 +65,12 @@ pub(super) async fn ask(
     Ok(asked)
 }
 
-/// Whether a text holds in the claim's place, and not only a quotation beside it.
+/// Whether the proposal replaces the claim, not only quotes a passage.
 fn is_replaced((claim, found): &(Subject<'_>, Found<'_>), asked: Option<&Asked>) -> bool {
     asked.is_some() && correction::correct(claim, found, asked).is_some_and(|text| !text.borne_out.is_empty())
 }
 
-/// What the language model makes of the claims that the rules find no text for, in order; `None` where it was not asked, or
-/// was not heard.
+/// Returns a language model's texts for claims without a valid proposal; `None` if it failed.
 async fn worded_anew(
     services: &Services,
     claims: &[(Subject<'_>, Found<'_>)],
@@ -117,7 +115,7 @@ async fn worded_anew(
     }
 }
 
-/// What the judge says of each question, in order. All pairs are put to it at once.
+/// Judges all proposals in one batch.
 async fn judged(
     services: &Services,
     questions: &[Option<Question<'_>>],
@@ -158,7 +156,7 @@ async fn judged(
     Ok(questions.iter().map(|question| question.as_ref().map(&mut answer)).collect())
 }
 
-/// The two texts with vectors that may be compared: by hashed words where the embedder reads only one of them.
+/// Pairs the texts; by hashed words if the embedder reads only one of them.
 fn pair(services: &Services, text: TextProfile, own: Embedding, passage: &JudgedPassage, theirs: Embedding) -> Pair {
     let (own, theirs) = if own.space == theirs.space {
         (own, theirs)

@@ -1,5 +1,4 @@
-//! Channel corroboration: which other channels told the same? Upstream's clusters know best; without one, recent items
-//! that are nearly the same are looked up.
+//! Finds other channels with the same report: upstream's clusters, otherwise recent similar items.
 
 use std::collections::HashSet;
 
@@ -11,10 +10,10 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::telemetry::metrics;
 
-/// More channels than this are not looked for; three are shown.
+/// Channels that are searched for; three are shown.
 const MAX_CHANNELS: i64 = 10;
 
-/// The other channels, upstream's order or the nearest first, each once, never the item's own.
+/// Returns the other channels in upstream's order or by similarity, each once.
 pub(super) async fn channels(
     services: &Services,
     item: &Item,
@@ -43,7 +42,7 @@ pub(super) async fn channels(
         journal.trace(format!("corroboration: {} similar recent item(s) of other channels", similar.len()));
         similar.into_iter().map(|near| near.channel).collect()
     } else {
-        // Without a channel of its own an item cannot be told from its copies.
+        // Without a channel, an item cannot be distinguished from its copies.
         Vec::new()
     };
     let channels = each_once(&found, &own);
@@ -51,7 +50,7 @@ pub(super) async fn channels(
     Ok(channels)
 }
 
-/// Each channel once, as it was written first, without the item's own: `@News` and `news` are the same.
+/// Removes duplicates and the item's own channel: `@News` and `news` are the same.
 fn each_once(found: &[String], own: &str) -> Vec<String> {
     let mut seen = HashSet::from([own.to_owned(), String::new()]);
     found.iter().filter(|channel| seen.insert(plain(channel))).map(|channel| channel.trim().to_owned()).collect()

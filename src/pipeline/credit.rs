@@ -1,10 +1,10 @@
-//! Whom a page credits.
+//! Determines the publisher that a page credits.
 
 use crate::judging::independence;
 use crate::reading::letters;
 
-/// Who a page says it is by: the agency in its byline, else its publisher. A site's own name counts only where its address has it: many
-/// sites are called "News".
+/// Returns the agency in the byline, otherwise the publisher. Many sites are called "News", so a site name must be in
+/// the domain.
 pub(super) fn credit(
     author: Option<&str>,
     publisher: Option<String>,

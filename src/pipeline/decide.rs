@@ -1,5 +1,6 @@
-//! Decision: the judged passages and reviews of each claim become a verdict, a tier, a score, a justification and, where
-//! it helps, a correction. The rules are in `judging`; here they are only called.
+//! Turns passages and reviews of each claim into a result: verdict, tier, score, justification and correction.
+//! Steps: assess each claim, select the shown passages, judge corrections, build the results.
+//! The rules are in `judging`; this module only calls them. `words` checks a language model's justification.
 
 use std::borrow::Cow;
 
@@ -27,10 +28,9 @@ use crate::judging::numbers::NumberCheck;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 
-/// The judge of a claim that a published review decided.
+/// The judge if a published review decided.
 pub const BY_FACT_CHECK: &str = "fact_check";
 
-/// A claim's result and what must be kept beside it.
 #[derive(Debug)]
 pub(crate) struct Decided {
     pub(crate) result: ClaimResult,
@@ -88,7 +88,7 @@ pub(super) async fn decide(
     let mut decided = Vec::with_capacity(claims.len());
     for (position, (one, share)) in assessed.iter().zip(shares).enumerate() {
         let Assessed { claim, seen, .. } = *one;
-        let told = Told {
+        let told = DecisionInput {
             claim_id: &claim.id,
             text: &claim.text,
             shown: &claim.shown,
@@ -116,20 +116,18 @@ pub(super) async fn decide(
     Ok(decided)
 }
 
-/// A claim with what its verdict is made of.
 struct Assessed<'a> {
     claim: &'a Claim,
     seen: &'a JudgedClaim,
     reviews: &'a [MatchedReview],
     assessment: Assessment,
-    /// A language model's reasons, where they hold.
+    /// Accepted justification of a language model.
     words: Option<String>,
-    /// The passages as whoever was heard reads them.
+    /// With the stances of the judges that decided.
     heard: Cow<'a, [JudgedPassage]>,
 }
 
 impl Assessed<'_> {
-    /// The claim as corrections see it, and what they are made of.
     fn to_correct<'a>(&'a self, scoring: &'a Scoring) -> (Subject<'a>, Found<'a>) {
         let profile = &self.claim.profile;
         let language = profile.language.as_deref();
@@ -144,7 +142,6 @@ impl Assessed<'_> {
     }
 }
 
-/// The line of the trace.
 fn line(result: &ClaimResult, text: &str) -> String {
     format!(
         "decide: {} ({}, {}) for {:?}",
@@ -155,45 +152,45 @@ fn line(result: &ClaimResult, text: &str) -> String {
     )
 }
 
-/// What a claim's result is made of besides its assessment.
 #[derive(Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct DecisionInput<'a> {
     pub(super) claim_id: &'a str,
-    /// As it was judged.
+    /// As judged.
     pub(super) text: &'a str,
-    /// As a reader sees it.
+    /// As shown to readers.
     pub(super) shown: &'a str,
     pub(super) kind: ClaimKind,
     pub(super) source: usize,
-    /// What a language model that found the claim said of it.
+    /// From the language model that found the claim.
     pub(super) entities: &'a [String],
     pub(super) why_checkable: Option<&'a str>,
-    /// Who judged the passages.
     pub(super) judge: String,
-    /// No source was searched: phase 1.
+    /// Phase 1: no source was searched.
     pub(super) only_fact_checks: bool,
-    /// The item's, in which a reader is told why.
+    /// The item's.
     pub(super) language: Option<&'a str>,
     pub(super) auto_correct: bool,
-    /// The day that the claim's relative dates are counted from.
+    /// Relative dates count from here.
     pub(super) reference: Option<DateTime<Utc>>,
-    /// The language that the claim was analysed in.
     pub(super) claim_language: Option<&'a str>,
-    /// What the judge said of a text proposed in the claim's place.
     pub(super) asked: Option<&'a Asked>,
-    /// A language model's reasons, which hold; `[N]` is the place of one of `passages`, from 1.
+    /// Accepted justification; `[N]` is a position in `passages`, from 1.
     pub(super) words: Option<&'a str>,
     pub(super) passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
     pub(super) checks: &'a [NumberCheck],
-    /// What rules saw in the passages.
     pub(super) rules: &'a [PassageRules],
     pub(super) reviews: &'a [MatchedReview],
 }
 
-/// The assessment in words and rows: `shown` passages at most, those under the relevance floor only where cited.
-pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring, shown: usize) -> ClaimResult {
-    let Told { checks, reviews, .. } = *told;
+/// Builds the result. Passages below the relevance floor are shown only if cited.
+pub(super) fn result(
+    told: &DecisionInput<'_>,
+    assessment: &Assessment,
+    scoring: &Scoring,
+    shown: usize,
+) -> ClaimResult {
+    let DecisionInput { checks, reviews, .. } = *told;
     let kind = JudgeKind::of(&told.judge);
     let heard = words::heard(assessment, &told.judge, scoring, told.passages);
     let passages = &*heard;
@@ -213,7 +210,7 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
         notes.push(Note::WordsOnly);
     }
     let order = shown::order(passages, assessment, floor, shown);
-    // From here on a passage's number is its place among those shown: what is cited is what a reader sees.
+    // Numbers are positions among the shown passages.
     let passages_shown: Vec<JudgedPassage> =
         order.iter().filter_map(|position| passages.get(*position)).cloned().collect();
     let as_shown = Assessment {
@@ -254,10 +251,15 @@ pub(super) fn result(told: &Told<'_>, assessment: &Assessment, scoring: &Scoring
     }
 }
 
-/// Why the verdict is what it is; of what was not checked, why not. `order` are the places of what is shown.
-fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPassage], order: &[usize]) -> String {
+/// Explains the verdict, or why there is no check. `order` lists the shown passages.
+fn justification(
+    told: &DecisionInput<'_>,
+    assessment: &Assessment,
+    passages: &[JudgedPassage],
+    order: &[usize],
+) -> String {
     if let Some(words) = told.words {
-        // A reader of these four is also told what the verdict leaves open; others see it in the notes.
+        // Readers of other languages see only the notes.
         let reader = ReaderLanguage::of(told.language);
         let is_read = reader != ReaderLanguage::English || told.language.is_none_or(|code| code.starts_with("en"));
         let caveats = if is_read { justification::caveats(assessment, passages, reader) } else { Vec::new() };
@@ -269,7 +271,7 @@ fn justification(told: &Told<'_>, assessment: &Assessment, passages: &[JudgedPas
     }
 }
 
-/// The passage with its judge's own figures; `stance` is by whoever was heard.
+/// Figures are the passage judge's; `stance` is that of the deciding judges.
 fn evidence_row(number: usize, passage: &JudgedPassage, stance: Stance) -> EvidenceRow {
     EvidenceRow {
         n: u32::try_from(number + 1).unwrap_or(u32::MAX),

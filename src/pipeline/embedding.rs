@@ -1,8 +1,7 @@
-//! A text as a vector.
+//! A text's vector.
 
 use crate::judging::profile::EmbeddingSpace;
 
-/// A vector, and what it may be compared with.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Embedding {
     pub(crate) vector: Vec<f32>,

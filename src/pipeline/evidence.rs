@@ -1,5 +1,6 @@
-//! Evidence: what is found, read and judged of an item's claims, in the order of the stages; and once more with what the
-//! language model's own search cites, where the providers' evidence takes no side.
+//! Finds, reads and judges evidence for an item's claims.
+//! If the providers' evidence takes no side, the stages run again with the pages that the language model's search
+//! cites.
 
 use std::sync::Arc;
 
@@ -41,8 +42,7 @@ pub(super) async fn evidence(
     Ok(again)
 }
 
-/// What the adjudicator said of a passage the first time stands where it was not heard the second: it may have been out of
-/// time, or of money, by then.
+/// Keeps earlier stances, because the second call may fail for lack of time or budget.
 fn carry(before: &Judged, again: &mut Judged) {
     for (before, again) in before.claims.iter().zip(&mut again.claims) {
         let mut carried = false;
@@ -56,7 +56,7 @@ fn carry(before: &Judged, again: &mut Judged) {
         if carried && !again.judges.iter().any(|judge| is_heard(&judge)) {
             again.judges.extend(before.judges.iter().filter(is_heard).cloned());
         }
-        // Its words cite passages by their places, which are others now: they stand where every place is the same.
+        // The opinion cites passages by position.
         let is_in_place = before
             .passages
             .iter()
@@ -68,7 +68,6 @@ fn carry(before: &Judged, again: &mut Judged) {
     }
 }
 
-/// The passages of these pages that are most about the claims, judged; a pair that was judged before is not judged again.
 async fn judged(
     services: &Services,
     request: &Request,

@@ -1,5 +1,6 @@
-//! Link expansion: pages that the item's own text links to are read and become texts of it. They are its own voice: what they
-//! claim is looked up, and they are evidence for nothing. Off unless the operator switches it on.
+//! Adds pages that the item links to as texts of the item. Off by default.
+//! Their claims are checked like the item's own; the pages are evidence for nothing. Unreadable pages are only
+//! traced.
 
 use std::collections::HashSet;
 
@@ -21,19 +22,18 @@ use crate::providers::{Hit, Storage};
 use crate::reading::{canonical_url, registered_domain};
 use crate::store::StoredSource;
 
-/// What stands for a provider's name where the item itself named the page.
 const LINK: &str = "link";
 
-/// Links read at the same time: they are few, and often of one host.
+/// Parallel reads: links are often on one host.
 const AT_ONCE: usize = 2;
 
-/// Most addresses examined per item. A text with more is a list of links.
+/// Limit per item: a text with more is a list of links.
 const MAX_ADDRESSES: usize = 200;
 
-/// Words shorter than this are no page's text but a notice, characters.
+/// Minimum characters: shorter pages are notices.
 const LEAST_CHARS: usize = 80;
 
-/// The request with the pages that its item links to; `None` where nothing is added.
+/// Adds linked pages; `None` if nothing is added.
 pub(super) async fn expand(
     services: &Services,
     request: &Request,
@@ -71,7 +71,7 @@ pub(super) async fn expand(
     Ok(Some(expanded))
 }
 
-/// The page as a text of the item; `None`, said in the trace, where it cannot be read. That costs the item nothing.
+/// Reads a linked page; `None` if it cannot be read.
 async fn linked(
     services: &Services,
     url: &Url,
@@ -96,7 +96,7 @@ async fn linked(
     let candidate = Candidate { url: key.clone(), hit, domain, about: true };
     let now = Instant::now();
     let until = until.min(now + settings.per_link);
-    // Its causes of degradation are not the item's.
+    // Degradations here are not the item's.
     let own =
         Journal { ask_until: until, anew: journal.anew, ..Journal::new(now, settings.per_link, journal.evaluated_at) };
     let cached = services.page_cache.get(key.as_str()).await.filter(|page| page.expires_at > journal.evaluated_at);
@@ -126,7 +126,7 @@ async fn linked(
     Some(ItemSource { kind: ItemSourceKind::LinkContext, text, url: Some(address) })
 }
 
-/// The addresses in the item's own words, in order, each once: not its own, and none whose text came with it.
+/// Addresses in the own text, without the item's and those whose text was sent along.
 fn links(item: &Item, most: usize) -> Vec<Url> {
     let canonical = |address: &str| Url::parse(address).ok().map(|url| canonical_url(&url));
     let mut seen: HashSet<Url> =
@@ -144,7 +144,7 @@ fn links(item: &Item, most: usize) -> Vec<Url> {
     links
 }
 
-/// The addresses of a text in its order, without the punctuation behind them. Lazy: a long text may hold a great many.
+/// Finds addresses; lazy, because a long text may contain many.
 fn addresses(text: &str) -> impl Iterator<Item = Url> {
     let is_end = |c: char| {
         c.is_whitespace() || matches!(c, '<' | '>' | '"' | '«' | '»' | '„' | '“' | '”' | '|' | '`' | '{' | '}')
@@ -163,15 +163,15 @@ fn addresses(text: &str) -> impl Iterator<Item = Url> {
         from = at + whole.len().max(1);
         Some(whole)
     });
-    // Trimming is quadratic in the length, so long words are dropped first.
+    // Trimming is quadratic, so words that are too long are dropped first.
     let words = words.filter(|word| is_storable_url(word));
     let urls = words.filter_map(|word| Url::parse(without_marks(word)).ok());
-    // Percent-encoding makes an address longer.
+    // Percent-encoding may make an address too long.
     let urls = urls.filter(|url| is_storable_url(url.as_str()));
     urls.filter(|url| url.host_str().is_some_and(|host| host.contains('.') || host == "localhost"))
 }
 
-/// `https://a.example/b).` without the marks of the sentence; a bracket stays where its other half stands in the address.
+/// Removes punctuation. A bracket stays if its other half is in the address.
 fn without_marks(address: &str) -> &str {
     let mut bare = address;
     while let Some(last) = bare.chars().next_back() {
@@ -186,7 +186,7 @@ fn without_marks(address: &str) -> &str {
         }
         bare = bare.get(..bare.len() - last.len_utf8()).unwrap_or_default();
     }
-    // "[text](address)" in the middle of a word.
+    // Markdown: "[text](address)" inside a word.
     bare.split_once("](").map_or(bare, |(first, _)| first)
 }
 
@@ -231,7 +231,6 @@ mod tests {
         let mut item = Item::from_claim("a".to_owned(), &list.join(" "));
         item.sources = vec![ItemSource { kind: ItemSourceKind::OriginalText, text: brackets, url: None }];
         assert_eq!(links(&item, 5).len(), 5);
-        // Without the limit on the length it takes more than a minute.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }
 

@@ -1,5 +1,6 @@
-//! Explanation: why nothing was checked, or not all of it, in the reader's language. A language model words it where it is
-//! switched on for that, and says nothing that the text does not; else fixed sentences do.
+//! Explains in the reader's language why an item was not checked, or only partly.
+//! Steps: find the reason, ask a language model if enabled, check its text.
+//! Unsupported text is never used; fixed sentences replace it.
 
 use super::decide::Decided;
 use super::language_model::unworded;
@@ -16,10 +17,10 @@ use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
 use crate::telemetry::metrics;
 
-/// A language that is told with less is not held against the one that was wanted.
+/// A language detected with less confidence is not compared with the wanted one.
 const SURE: f64 = 0.5;
 
-/// For a reader of the item's language; `None` where all of the main claim was checked.
+/// Returns the explanation; `None` if the main claim was checked completely.
 pub(super) async fn explanation(
     services: &Services,
     item: &Item,
@@ -41,7 +42,7 @@ pub(super) async fn explanation(
         Unchecked::NoClaim(silence) => silence.as_str(),
         Unchecked::Ambiguous => "vague",
         Unchecked::Opinion => "opinion",
-        // What was checked of it is quoted; there is nothing to word.
+        // Fixed text quotes the checked part.
         Unchecked::Mixed { .. } => return Some(fixed),
     };
     let Some(model) = services.language_model_for(Purpose::Explain) else { return Some(fixed) };
@@ -68,7 +69,7 @@ pub(super) async fn explanation(
     }
 }
 
-/// Why a reader is not given these words, if they are not: another language, an address, or what the text does not say.
+/// Returns why the model's text is rejected, if it is.
 fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> {
     let told = detect::detect(words);
     if told.confidence >= SURE
@@ -93,7 +94,7 @@ fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> 
     grounding::made_up(&profile(words), &profile(text)).map(|why| why.to_string())
 }
 
-/// `www.a.example`, `https://a`, `@channel`, `a.example/b`.
+/// Whether it is like `www.a.example`, `https://a`, `@channel` or `a.example/b`.
 fn is_address(word: &str) -> bool {
     let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
     let dotted = bare.split_once('.').is_some_and(|(host, rest)| {

@@ -1,4 +1,7 @@
-//! Fact-check lookup: has somebody already checked this claim, and what did they say of it?
+//! Looks up published reviews of a claim.
+//! Steps: query the provider in the claim's language, then in English; match the reviews; add those in pages of
+//! fact-checkers.
+//! A failed lookup degrades the result, except the second one.
 
 use std::sync::Arc;
 
@@ -20,7 +23,7 @@ use crate::language::queries::behind_names;
 use crate::providers::{Provider, Query};
 use crate::telemetry::metrics;
 
-/// Per claim, the reviews related to it, the nearest first.
+/// Per claim, most similar first.
 pub(crate) type Reviews = Vec<Vec<MatchedReview>>;
 
 pub(super) async fn look_up(
@@ -40,7 +43,7 @@ pub(super) async fn look_up(
     let asked = claims.iter().map(|claim| one(services, provider, request, claim, journal));
     let reviews = join_all(asked).await.into_iter().collect::<Result<Reviews, PipelineError>>()?;
     let count: usize = reviews.iter().map(Vec::len).sum();
-    // Where it could not be asked, the line that says so stands already.
+    // A failed lookup is traced already.
     if count > 0 || journal.was_checked(provider.name()) {
         journal.trace(format!("fact checks: {count} related review(s) by {}", provider.name()));
     }
@@ -53,9 +56,8 @@ fn wanted(request: &Request) -> bool {
     kinds.is_empty() || kinds.contains(&SourceKind::Factcheck)
 }
 
-/// Adds the reviews that fact-checkers' own pages carry to those that were looked up. Anybody can write such markup: it counts
-/// on the site of a fact-checker alone. A page whose review decides a claim speaks by that, and no more by the sentences in
-/// which it repeats the claim.
+/// Adds reviews from page markup, of fact-checkers only, because anyone can write it. If a page's review decides a
+/// claim, its sentences no longer count.
 pub(super) async fn of_pages(
     services: &Services,
     request: &Request,
@@ -82,9 +84,9 @@ pub(super) async fn of_pages(
             if told.iter().any(settles) {
                 own.for_each(stands_aside);
             } else if told.iter().any(decides) {
-                own.for_each(bears_nothing_out);
+                own.for_each(cap_support);
             }
-            // What was looked up of the same page stands for it.
+            // A looked-up review of the same page takes precedence.
             let stands_for = |known: &MatchedReview, one: &MatchedReview| {
                 known.review.url == one.review.url && (settles(known) || known.review.claim == one.review.claim)
             };
@@ -101,15 +103,16 @@ pub(super) async fn of_pages(
     Ok(())
 }
 
-/// Beside its own review a page's sentences count for nothing (`docs/scoring.md`: a matched fact-check stays out of `e_max` and `c_max`).
+/// Makes a passage neutral, because its page's review counts instead (`docs/scoring.md`: `e_max` and `c_max`).
 fn stands_aside(passage: &mut JudgedPassage) {
     (passage.entail, passage.contradict, passage.neutral) = (0.0, 0.0, 1.0);
 }
 
-/// A page that rates the claim in words that say nothing ("unproven") tells of it, and may still deny it in plain words.
-fn bears_nothing_out(passage: &mut JudgedPassage) {
+/// Limits the support of a page with an undecided rating ("unproven"), which only reports the claim but may
+/// contradict it.
+fn cap_support(passage: &mut JudgedPassage) {
     passage.entail = passage.entail.min(UNDECIDED);
-    // Adding zero turns a negative zero into a plain one.
+    // Adding zero turns -0.0 into 0.0.
     passage.neutral = (1.0 - passage.entail - passage.contradict).max(0.0) + 0.0;
 }
 
@@ -158,12 +161,11 @@ async fn one(
     Ok(matched)
 }
 
-/// The language that most claims are reviewed in.
+/// The language of most reviews.
 const REVIEWED_IN: &str = "en";
 
-/// Reviews of the claim in English, where its own words brought none that decides and a translator is configured. It was
-/// asked about already, in its own words: what keeps this look from being had (a limit, a breaker, no translation) leaves
-/// that answer as good as it was, so it is said in the trace and degrades nothing.
+/// Asks in English if the reviews in the claim's language decide nothing. A failure is only traced, because the first
+/// answer is still valid.
 async fn second_look(
     services: &Services,
     provider: &Arc<dyn Provider>,
@@ -202,12 +204,12 @@ fn decides(matched: &MatchedReview) -> bool {
     matches!(matched.relation, Relation::Same | Relation::Opposite)
 }
 
-/// Whether its rating says something, too.
+/// Whether the review also has a usable rating.
 fn settles(matched: &MatchedReview) -> bool {
     fact_checks::says(std::slice::from_ref(matched)) != ReviewSays::Nothing
 }
 
-/// The query: the claim itself. Reviewed claims are of one sentence: what leans on another is asked behind its names.
+/// Builds the query. Reviewed claims are one sentence, so the lead is reduced to its names.
 fn query(services: &Services, claim: &Claim) -> Query {
     Query {
         text: claim
@@ -223,7 +225,7 @@ fn query(services: &Services, claim: &Claim) -> Query {
     }
 }
 
-/// Every review held against the claim: how it relates, by meaning where the judge reads both, and the class of its rating.
+/// Returns the related reviews. The relation is by meaning if the NLI model reads both texts.
 async fn match_reviews(
     services: &Services,
     claim: &Claim,
@@ -265,7 +267,6 @@ async fn match_reviews(
     Ok(once_each(&matched))
 }
 
-/// The reviews that the store can keep. The trace says how many it cannot.
 fn storable(reviews: &[Review], journal: &Journal) -> Vec<Review> {
     let dated = |review: &Review| Review { review_date: review.review_date.and_then(storable_date), ..review.clone() };
     let kept: Vec<Review> = reviews.iter().filter(|review| is_storable_url(&review.url)).map(dated).collect();
@@ -277,12 +278,12 @@ fn storable(reviews: &[Review], journal: &Journal) -> Vec<Review> {
     kept
 }
 
-/// Without its vector: the thresholds of words are of words alone.
+/// Removes the vector: the word thresholds apply to words only.
 fn by_words_alone(profile: &TextProfile) -> TextProfile {
     profile.clone().with_embedding(Vec::new())
 }
 
-/// The claim and each reviewed one, the claim in the review's language where it is known in it or the judge reads no other.
+/// Pairs claim and reviewed claims, translated if a translation exists or the NLI model needs one.
 async fn pairs(services: &Services, claim: &Claim, held: &[Arc<TextProfile>], journal: &Journal) -> Vec<Pair> {
     let stance = &services.models.stance;
     let own = claim.profile.language.as_deref();
@@ -295,7 +296,7 @@ async fn pairs(services: &Services, claim: &Claim, held: &[Arc<TextProfile>], jo
             Some(_) if reads_claim && stance.reads(&theirs.text) => None,
             Some(language) => match claim.renderings.get(language) {
                 None if !reads_claim && stance.pivot() == Some(language) => {
-                    // A help, and no more: what is not had is compared by words, as it always was.
+                    // Without a translation the texts are compared by words.
                     translate::try_claim(services, claim, language, journal).await.ok().flatten()
                 }
                 known => known,
@@ -310,8 +311,7 @@ async fn pairs(services: &Services, claim: &Claim, held: &[Arc<TextProfile>], jo
     pairs
 }
 
-/// What the judge says of each pair both ways; `None` where it does not read both, where it failed, and where the two are about
-/// something else: a review of another event is not worth asking about.
+/// Judges both directions; `None` if the model cannot read a text, failed, or the texts are unrelated.
 async fn both_ways(
     services: &Services,
     pairs: &[Pair],
@@ -327,12 +327,12 @@ async fn both_ways(
     let chosen: Vec<Pair> =
         pairs.iter().zip(&asked).filter(|(_, is_asked)| **is_asked).map(|(pair, _)| pair.clone()).collect();
     let ours = probabilities(services, &chosen, journal).await?;
-    // The weaker of the two ways counts: where the first is weak, the second is not asked about.
+    // The weaker direction counts, so a weak first one decides.
     let turned = |pair: &Pair| Pair { claim: Arc::clone(&pair.passage), passage: Arc::clone(&pair.claim) };
     let worth = chosen.iter().zip(&ours).filter(|(_, ours)| BothWays::is_worth_turning(ours));
     let turned: Vec<Pair> = worth.map(|(pair, _)| turned(pair)).collect();
     let mut theirs = probabilities(services, &turned, journal).await?.into_iter();
-    // The rules in its place have said by words what they can.
+    // The fallback adds nothing to the comparison by words.
     let is_judged = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
     let mut both = ours.into_iter().map(|ours| {
         let theirs = if BothWays::is_worth_turning(&ours) { theirs.next()? } else { StanceProbabilities::NEUTRAL };
@@ -350,14 +350,13 @@ async fn probabilities(
     Ok(judged.into_iter().map(|judgement| judgement.probabilities).collect())
 }
 
-/// One review of one claim by one page, the likest first. A page that rates the same claim in two ways says nothing of it.
+/// Keeps one review per page and reviewed claim, most similar first. Contradictory ratings by one page do not count.
 fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     let same = |a: &MatchedReview, b: &MatchedReview| a.review.url == b.review.url && a.review.claim == b.review.claim;
     let says = |one: &MatchedReview| fact_checks::says(std::slice::from_ref(one));
     let is_at_odds = |one: &MatchedReview| {
         matched.iter().any(|other| same(one, other) && settles(one) && settles(other) && says(one) != says(other))
     };
-    // A rating that says something before one that does not.
     let (telling, silent): (Vec<&MatchedReview>, Vec<&MatchedReview>) = matched.iter().partition(|one| settles(one));
     let mut kept: Vec<MatchedReview> = Vec::with_capacity(matched.len());
     for one in telling.into_iter().chain(silent) {

@@ -1,5 +1,6 @@
-//! Texts that are given instead of found: labelled files are judged by the very stages that judge what was searched. Asks
-//! no provider, no page and no store.
+//! Judges given texts with the pipeline's own stages, for labelled files.
+//! Steps: normalise, claims, rank, judge, adjudicate, decide.
+//! The module never queries a provider, a page or the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,39 +27,38 @@ use crate::language::detect;
 use crate::providers::{Content, Hit, Storage};
 use crate::reading::registered_domain;
 
-/// What stands for a provider's name where nobody was asked.
+/// Provider name of given texts.
 const GIVEN: &str = "given";
 
-/// Nothing is waited for.
-const NO_HURRY: Duration = Duration::from_hours(1);
+/// No deadline applies in practice.
+const EVAL_DEADLINE: Duration = Duration::from_hours(1);
 
-/// A text to judge a claim by.
 #[derive(Debug, Clone)]
 pub struct GivenText {
     pub text: String,
-    /// Where it stands; texts without an address count as sources of their own.
+    /// Texts without a URL count as independent sources.
     pub url: Option<Url>,
     pub published_at: Option<DateTime<Utc>>,
 }
 
-/// A claim and all that is to be judged about it.
+/// A claim with the texts to judge it by.
 #[derive(Debug, Clone)]
 pub struct GivenClaim {
     pub id: String,
     pub text: String,
-    /// When it was made.
+    /// When the claim was made.
     pub date: Option<DateTime<Utc>>,
     pub evidence: Vec<GivenText>,
 }
 
-/// What the stance judge and the rules for numbers make of a pair.
+/// Result of the NLI model and the number rules.
 #[derive(Debug, Clone)]
 pub struct JudgedPair {
     pub probabilities: StanceProbabilities,
     pub judge: Arc<str>,
 }
 
-/// Claim and passage of each pair, judged as the daemon judges a passage, in order.
+/// Judges (claim, passage) pairs in order.
 pub async fn judge_pairs(services: &Services, pairs: &[(&str, &str)]) -> Result<Vec<JudgedPair>, PipelineError> {
     let journal = journal(services);
     let texts: Vec<&str> = pairs.iter().flat_map(|(claim, passage)| [*claim, *passage]).collect();
@@ -78,13 +78,16 @@ pub async fn judge_pairs(services: &Services, pairs: &[(&str, &str)]) -> Result<
     Ok(settled.collect())
 }
 
-/// What the language model says of a passage beside a claim; `None` where it says nothing of it. Without a language model an
-/// error says so.
+/// Returns the language model's stance; `None` if it gives none.
+///
+/// # Errors
+///
+/// If no language model is configured.
 pub async fn adjudicate_pair(services: &Services, claim: &str, passage: &str) -> Result<Option<Stance>, StepError> {
     adjudicate::pair(services, claim, passage, &journal(services)).await
 }
 
-/// The result of a claim's main statement; `None` where there is nothing in it that could be checked.
+/// Returns the result of the main claim; `None` if nothing is checkable.
 pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Option<ClaimResult>, PipelineError> {
     let journal = journal(services);
     let mut item = Item::from_claim(format!("given:{}", given.id), &given.text);
@@ -115,10 +118,10 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
 }
 
 fn journal(services: &Services) -> Journal {
-    Journal::new(Instant::now(), NO_HURRY, services.clock.now()).spending(services.item_spend(), Duration::ZERO)
+    Journal::new(Instant::now(), EVAL_DEADLINE, services.clock.now()).spending(services.item_spend(), Duration::ZERO)
 }
 
-/// `None` never happens: a host of letters and digits is an address.
+/// Always `Some`: a host of letters and digits is a valid URL.
 fn page(claim: &GivenClaim, place: usize, given: &GivenText, journal: &Journal) -> Option<ReadPage> {
     let url = given.url.clone().or_else(|| Url::parse(&format!("{GIVEN}://{}-{place}/", host(&claim.id))).ok())?;
     let domain = url.host_str().map(registered_domain).unwrap_or_default();
@@ -130,7 +133,7 @@ fn page(claim: &GivenClaim, place: usize, given: &GivenText, journal: &Journal) 
         published_at: given.published_at,
         language: None,
         provider: GIVEN,
-        // What is given with a text, its date above all, is meant to count; nothing is written anywhere.
+        // The metadata, above all the date, must count; nothing is written to the store.
         storage: Storage::Stored,
         content: None,
     };
@@ -139,7 +142,6 @@ fn page(claim: &GivenClaim, place: usize, given: &GivenText, journal: &Journal) 
     Some(ReadPage::new(Arc::new(from_content(&candidate, &content, now, now)), GIVEN, false))
 }
 
-/// A claim's id as part of a host's name.
 fn host(id: &str) -> String {
     let letters: String = id.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
     format!("c{}", letters.to_ascii_lowercase())

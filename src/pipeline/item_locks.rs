@@ -1,27 +1,25 @@
-//! One lock an item id: two versions of a text, or two copies of a message, wait for each other within this process.
-//! The later one is then judged last, and a copy finds its work done instead of paying for it twice.
+//! One lock per item id within this process, so that the latest text is judged last and a copy is not paid for twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Ids kept before those nobody holds are forgotten.
+/// Number of ids from which unused locks are removed.
 const FORGET_BEYOND: usize = 1_024;
 
 type Lock = tokio::sync::Mutex<()>;
 
-/// The locks of the items at work, by item id.
 #[derive(Debug, Default)]
 pub struct ItemLocks {
     ids: Mutex<HashMap<String, Weak<Lock>>>,
 }
 
 impl ItemLocks {
-    /// Waits until nobody else in this process works on that id; first come, first served.
+    /// Waits for the lock of this id; first come, first served.
     pub(crate) async fn lock(&self, id: &str) -> OwnedMutexGuard<()> {
         let lock = {
-            // Held for a look-up, never across an await.
+            // Never held across an await.
             let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
             if ids.len() > FORGET_BEYOND {
                 ids.retain(|_, lock| lock.strong_count() > 0);

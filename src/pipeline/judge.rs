@@ -1,5 +1,6 @@
-//! Judging: what does each chosen passage say of the claim? The model's probabilities, then the numbers and dates
-//! compared by rule, then every figure the verdict is made of.
+//! Judges what each chosen passage says about the claim.
+//! Steps: probabilities of the NLI model, comparison of numbers and dates by rule, then the figures for the verdict.
+//! A passage below the relevance floor is judged by rule only.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,65 +26,61 @@ use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
 use crate::judging::relations::relations;
 
-/// All judged passages, per claim, with what the number rule saw.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     pub(crate) claims: Vec<JudgedClaim>,
-    /// Every page that was fetched for the item, readable or not.
+    /// Including unreadable pages.
     pub(crate) pages: Vec<Arc<PreparedPage>>,
-    /// Whether sources were searched at all.
     pub(crate) searched: bool,
 }
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct JudgedClaim {
-    /// Who judged the passages on topic, each once. Empty where there was none.
+    /// Judges of the passages on topic, each once.
     pub(crate) judges: Vec<Arc<str>>,
     /// Best rank first.
     pub(crate) passages: Vec<JudgedPassage>,
     /// Parallel to `passages`.
     pub(crate) checks: Vec<NumberCheck>,
-    /// What rules saw in those on topic.
+    /// Rules that matched passages on topic.
     pub(crate) rules: Vec<PassageRules>,
-    /// What a language model says of the claim as a whole.
     pub(crate) opinion: Option<Opinion>,
 }
 
-/// What a language model says of a claim beside the stance of each passage. It decides nothing; its words are used where they
-/// hold against the passages they cite and the verdict is the same.
+/// A language model's view of a claim. It decides nothing; its words are used if the cited passages support them and
+/// the verdict is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Opinion {
     pub(crate) verdict: Verdict,
-    /// As it stands: `[N]` is a passage's place, from 1.
+    /// `[N]` is a passage's position, from 1.
     pub(crate) justification: String,
 }
 
-/// How the names of adjudicators begin, as in results: language models, and those of a program that uses the library.
+/// Prefixes of adjudicator names: language models and custom ones.
 const ADJUDICATORS: [&str; 2] = ["llm:", OWN];
-/// The latter's.
 pub(super) const OWN: &str = "own:";
 
-/// Whether a part of a judge's name is an adjudicator's.
 pub(super) fn is_adjudicator(part: &str) -> bool {
     ADJUDICATORS.iter().any(|kind| part.starts_with(kind))
 }
 
 impl Judged {
-    /// Phase 1: nothing was searched.
     pub(crate) fn nothing(claims: usize) -> Self {
         Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), searched: false }
     }
 }
 
 impl JudgedClaim {
-    /// The judge that a reader is told: `model:<name>`, `rules`, or `model:<name>+rules` where passages in a language that
-    /// no model reads were judged by rule; two models where passages in several languages had one each; `+llm:<name>` where a
-    /// language model was heard beside it, `+own:<name>` another adjudicator, and `+translated` where a translation stood between a passage and its judge. The rules decide
-    /// where nothing was judged.
+    /// Returns the judge's name for results:
+    ///
+    /// * `model:<name>`, several if passages are in several languages;
+    /// * `rules` if nothing was judged, `model:<name>+rules` if no model reads some passages;
+    /// * `+llm:<name>` or `+own:<name>` with an adjudicator;
+    /// * `+translated` with a translation.
     pub(crate) fn judge(&self) -> String {
         let parts = || self.judges.iter().flat_map(|judge| judge.split('+')).filter(|part| !part.is_empty());
         let is_model = |part: &&str| ![RULES, TRANSLATED].contains(part) && !is_adjudicator(part);
-        // In the order of their names: of which passage comes first nothing may depend.
+        // Sorted, so that the order of passages does not matter.
         let models: BTreeSet<&str> = parts().filter(is_model).collect();
         let rules = (models.is_empty() || parts().any(|part| part == RULES)).then_some(RULES);
         let translated = parts().any(|part| part == TRANSLATED).then_some(TRANSLATED);
@@ -102,7 +99,7 @@ pub(super) async fn judge(
 ) -> Result<Judged, PipelineError> {
     let claims: Vec<(&Claim, Vec<Ranked>)> = claims.iter().zip(candidates).collect();
     let judged = Judged {
-        claims: passages_of(services, normal, &claims, Look::Closely, journal).await?,
+        claims: passages_of(services, normal, &claims, JudgingDepth::Closely, journal).await?,
         pages: pages.read.iter().map(|read| Arc::clone(&read.page)).collect(),
         searched: pages.searched,
     };
@@ -115,31 +112,29 @@ pub(super) async fn judge(
     Ok(judged)
 }
 
-/// How passages are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
-    /// By rule alone, which costs no model's run.
+pub(super) enum JudgingDepth {
     ByRule,
-    /// All pairs on topic by the model, at once; the others by rule.
+    /// Passages on topic by the model, the others by rule.
     ByModel,
-    /// The same, and the agreement of a passage that takes a side is that of its best sentence, which is embedded for it, and
-    /// not of the passage as a whole.
+    /// As `ByModel`; passages that take a side also get the similarity of their best sentence.
     Closely,
 }
 
-/// Each claim's passages, in the order given.
 pub(super) async fn passages_of(
     services: &Services,
     normal: &Normal,
     claims: &[(&Claim, Vec<Ranked>)],
-    look: Look,
+    look: JudgingDepth,
     journal: &Journal,
 ) -> Result<Vec<JudgedClaim>, PipelineError> {
     let spoken = spoken(services, claims, look, journal).await?;
     let pairs: Vec<&Pair> = claims.iter().flat_map(|(_, ranked)| ranked.iter().map(|entry| &entry.pair)).collect();
-    // How near the sentences of a passage are is asked of those that say something of the claim: each costs a model's run.
-    let sided =
-        pairs.iter().zip(&spoken).map(|(pair, said)| (look == Look::Closely && said.takes_a_side()).then_some(*pair));
+    // Each comparison costs a model run.
+    let sided = pairs
+        .iter()
+        .zip(&spoken)
+        .map(|(pair, said)| (look == JudgingDepth::Closely && said.takes_a_side()).then_some(*pair));
     let near = best_sentences(services, &sided.collect::<Vec<_>>(), journal).await;
     let mut said = spoken.into_iter().zip(near);
     let mut judged = Vec::with_capacity(claims.len());
@@ -163,32 +158,31 @@ pub(super) async fn passages_of(
     Ok(judged)
 }
 
-/// What was made of one passage.
-struct Spoken {
+struct PassageStance {
     on_topic: bool,
-    /// With the figures' rule applied.
+    /// After the number rule.
     probabilities: StanceProbabilities,
     check: NumberCheck,
     judge: Arc<str>,
 }
 
-impl Spoken {
+impl PassageStance {
     fn takes_a_side(&self) -> bool {
         self.on_topic && self.probabilities.entail.max(self.probabilities.contradict) >= TAKES_A_SIDE
     }
 }
 
-/// What the judges and the rule of figures make of every passage, claim by claim in the order given.
+/// Judges every passage, in order.
 async fn spoken(
     services: &Services,
     claims: &[(&Claim, Vec<Ranked>)],
-    look: Look,
+    look: JudgingDepth,
     journal: &Journal,
-) -> Result<Vec<Spoken>, PipelineError> {
+) -> Result<Vec<PassageStance>, PipelineError> {
     let entries = || claims.iter().flat_map(|(claim, ranked)| ranked.iter().map(move |entry| (*claim, entry)));
-    // Under the floor a passage decides nothing, whatever a model would make of it: its time is for the others.
+    // A passage below the floor decides nothing.
     let floor = services.settings.scoring.relevance_floor;
-    let is_asked = |entry: &Ranked| look != Look::ByRule && entry.relevance >= floor;
+    let is_asked = |entry: &Ranked| look != JudgingDepth::ByRule && entry.relevance >= floor;
     let by_rule = entries().filter(|(_, entry)| !is_asked(entry));
     let by_rule: Vec<Pair> = by_rule.map(|(_, entry)| entry.pair.clone()).collect();
     let asked: Vec<(&Claim, &Ranked)> = entries().filter(|(_, entry)| is_asked(entry)).collect();
@@ -198,22 +192,21 @@ async fn spoken(
     for (claim, entry) in entries() {
         let on_topic = entry.relevance >= floor;
         let Some(given) = (if is_asked(entry) { by_model.next() } else { by_rule.next() }) else { break };
-        // Figures and dates are what a translator changes most easily: they are compared as they were written.
+        // In the original: translators change figures and dates most easily.
         let check = numbers::compare(&claim.profile, &entry.original);
         let probabilities = numbers::apply(given.probabilities, &check);
-        spoken.push(Spoken { on_topic, probabilities, check, judge: given.judge });
+        spoken.push(PassageStance { on_topic, probabilities, check, judge: given.judge });
     }
     Ok(spoken)
 }
 
-/// The rules that hold of a passage; `None` where none does.
 fn rules(passage: &JudgedPassage, entry: &Ranked) -> Option<PassageRules> {
     let found = relations(&entry.pair.claim, &entry.pair.passage);
     let rules: Vec<String> = found.rules().map(str::to_owned).collect();
     (!rules.is_empty()).then(|| PassageRules { evidence_id: passage.evidence_id.clone(), rules })
 }
 
-/// One judgement per pair, in order; pairs that were judged for the item before are not judged again.
+/// Returns one judgement per pair, in order; known pairs are not judged again.
 async fn judged_once(
     services: &Services,
     asked: &[(&Claim, &Ranked)],
@@ -225,7 +218,7 @@ async fn judged_once(
     let pairs: Vec<Pair> = missing.iter().map(|entry| entry.pair.clone()).collect();
     let told = services.stances(&pairs, journal).await?;
     let mut told = told.into_iter().zip(missing).map(|(judgement, entry)| said_so(judgement, entry));
-    // What stood in for a model that failed is not kept: the next time it may answer.
+    // A fallback is not kept, because the model may answer next time.
     let failed = |part: &str| journal.is_degraded_by(&Degradation::ModelFailed(part.to_owned()));
     let is_kept = !failed("stance") && !failed("translator");
     let judged = asked.iter().zip(known).map_while(|((claim, entry), known)| {
@@ -238,7 +231,6 @@ async fn judged_once(
     Ok(judged.collect())
 }
 
-/// The judgement with the judge's name, which says where a translation was read.
 fn said_so(judgement: Judgement, entry: &Ranked) -> Judgement {
     if !entry.translated {
         return judgement;
@@ -246,17 +238,15 @@ fn said_so(judgement: Judgement, entry: &Ranked) -> Judgement {
     Judgement { judge: Arc::from(format!("{}+{TRANSLATED}", judgement.judge)), ..judgement }
 }
 
-/// Sentences of a passage that are embedded for one claim: those that share most words with it.
+/// Sentences of a passage that are embedded per claim.
 const SENTENCES: usize = 2;
 
-/// Agreement with the best single sentence of each passage that is given: a long passage must not drown the one sentence that
-/// says it.
+/// Returns the similarity of each passage's best sentence, which a long passage must not hide.
 async fn best_sentences(services: &Services, pairs: &[Option<&Pair>], journal: &Journal) -> Vec<Option<f64>> {
     let chosen: Vec<Vec<&str>> = pairs
         .iter()
         .map(|pair| pair.map(|pair| nearest_sentences(&pair.claim, &pair.passage)).unwrap_or_default())
         .collect();
-    // Where the two are compared by words, so are the sentences.
     let by_words = |pair: &Pair| pair.passage.space == EmbeddingSpace::Words;
     let texts = pairs.iter().zip(&chosen).filter(|(pair, _)| pair.is_some_and(|pair| !by_words(pair)));
     let texts: Vec<&str> = texts.flat_map(|(_, texts)| texts).copied().collect();
@@ -267,7 +257,7 @@ async fn best_sentences(services: &Services, pairs: &[Option<&Pair>], journal: &
             best.push(None);
             continue;
         };
-        // A sentence that names its subject with a pronoun loses the name that the passage holds.
+        // A sentence with a pronoun lacks the passage's name.
         let mut nearest = agreement(&pair.claim, &pair.passage);
         for text in sentences {
             let embedding =
@@ -281,7 +271,7 @@ async fn best_sentences(services: &Services, pairs: &[Option<&Pair>], journal: &
     best
 }
 
-/// The sentences of a passage of several that share most of the claim's words, the first of equals.
+/// Returns nothing for a passage of one sentence.
 fn nearest_sentences<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<&'a str> {
     if passage.sentences.len() < 2 {
         return Vec::new();
@@ -299,7 +289,7 @@ fn figures(
     normal: &Normal,
     claim: &Claim,
     entry: &Ranked,
-    said: &Spoken,
+    said: &PassageStance,
     agreement: f64,
     rank: u32,
     journal: &Journal,
@@ -318,7 +308,7 @@ fn figures(
         published_at: page.published_at,
         language: page.language.clone(),
         passage: entry.text.clone(),
-        // Adding zero turns a negative zero into a plain one.
+        // Adding zero turns -0.0 into 0.0.
         entail: given.entail + 0.0,
         contradict: given.contradict + 0.0,
         neutral: given.neutral + 0.0,

@@ -1,9 +1,8 @@
-//! In which languages an item is searched beside its own, and the claim in their words.
+//! Chooses further languages for the search, and translates the claims into them.
 //!
-//! Whoever writes of Cyprus in Greek knows what English pages leave out. The policy is the operator's: languages for every
-//! item, for those of a channel, for those with a word in their text; and English for what is in neither English nor Russian,
-//! or in doubt (core document, language handling). The claim in
-//! another language is kept: pages in that language are held against it, and the judge reads it where it reads no other.
+//! Pages in a local language contain facts that English pages lack. The operator's policy names languages per item,
+//! channel and keyword; English is added for texts in neither English nor Russian, and uncertain ones.
+//! Pages are also compared and judged with the translations. A failed translation leaves out only its language.
 
 use std::cell::LazyCell;
 use std::fmt;
@@ -19,26 +18,22 @@ use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
 
-/// Of the time left for searching, what translation may take: a slow model must not cost the search.
+/// Translation gets a quarter of the search time, because a slow model must not use it up.
 const SHARE: u32 = 4;
 
-/// English finds the most; Russian is the other language the core document asks for.
 const WIDELY_WRITTEN: [&str; 2] = ["en", "ru"];
 
-/// The operator's word on languages, ISO 639-1.
+/// The operator's policy; codes are ISO 639-1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanguagePolicy {
-    /// For every item.
     pub always: Vec<String>,
     pub rules: Vec<LanguageRule>,
-    /// What is in neither English nor Russian, or in doubt, is asked in English as well.
+    /// Adds English for items in neither English nor Russian, or uncertain ones.
     pub into_english: bool,
 }
 
-/// Languages for the items of some channels, or with some words in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanguageRule {
-    /// As in traces.
     pub name: String,
     pub channels: Vec<String>,
     pub keywords: Vec<String>,
@@ -46,12 +41,12 @@ pub struct LanguageRule {
 }
 
 impl LanguageRule {
-    /// Whether it is for that channel, or for one of the texts, each given by its stems when asked for. A word counts in all its forms,
-    /// several only next to each other.
+    /// Whether the rule is for the channel or a text (lists of stems). Words match in all forms, several only in
+    /// sequence.
     fn is_for<'a>(&self, channel: Option<&str>, texts: impl Fn() -> &'a [Vec<String>], language: Option<&str>) -> bool {
         let of_channel = channel.is_some_and(|channel| self.channels.iter().any(|own| plain(own) == plain(channel)));
         let says = |keyword: &String| {
-            // Stop words alone stand in every text.
+            // Stop words match every text.
             let wanted =
                 if tokens::content_stems(keyword, language).is_empty() { Vec::new() } else { stems(keyword, language) };
             !wanted.is_empty() && texts().iter().any(|text| text.windows(wanted.len()).any(|next| next == wanted))
@@ -64,7 +59,7 @@ fn stems(text: &str, language: Option<&str>) -> Vec<String> {
     tokens::tokens(text, language).into_iter().map(|token| token.stem).collect()
 }
 
-/// A language to search in, and the rule that wants it; none where it is for every item.
+/// A language to search in; `rule` is `None` if it is for every item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     language: String,
@@ -79,7 +74,7 @@ impl fmt::Display for Wanted {
 }
 
 impl LanguagePolicy {
-    /// The languages to search in beside the item's own, each once: those of its rules, those of every item, English.
+    /// Returns each language once: of rules, of every item, English.
     fn languages(&self, item: &Item, normal: &Normal) -> Vec<Wanted> {
         let own = normal.language.as_deref();
         let texts = item.title.iter().map(String::as_str).chain(normal.texts.iter().map(|(_, text)| text.as_str()));
@@ -92,7 +87,7 @@ impl LanguagePolicy {
         let wanted = of_rules.chain(self.always.iter().chain(&english).map(|language| (language, None)));
         let mut kept: Vec<Wanted> = Vec::new();
         for (language, rule) in wanted {
-            // Of a text in doubt nobody knows that it is in its own language already, unless there is nothing else in it.
+            // An uncertain text still gets English.
             let is_own = own == Some(language.as_str()) && !(normal.mixed && language == "en");
             if !is_own && kept.iter().all(|known| known.language != *language) {
                 kept.push(Wanted { language: language.clone(), rule: rule.cloned() });
@@ -102,8 +97,7 @@ impl LanguagePolicy {
     }
 }
 
-/// The languages an item's claims are put into: those of the policy in which somebody searches, no more than the queries of
-/// a claim leave room for. None without a translator. What is left out is said in the trace.
+/// Returns the policy's languages that a provider supports, within the query limit. Others are traced.
 pub(super) async fn languages_of(
     services: &Services,
     item: &Item,
@@ -116,7 +110,7 @@ pub(super) async fn languages_of(
     let wanted = if settings.languages.rules.is_empty() {
         settings.languages.languages(item, normal)
     } else {
-        // A rule with keywords reads all texts.
+        // Keyword rules read all texts.
         let (policy, item, normal) = (settings.languages.clone(), item.clone(), normal.clone());
         services.on_thread(move || policy.languages(&item, &normal)).await?
     };
@@ -147,7 +141,7 @@ fn possible(
     kept
 }
 
-/// The claim in each of these languages, one query a language. A translation that fails leaves out its language.
+/// Translates the claim: one query per language.
 pub(super) async fn in_other_languages(
     services: &Services,
     item: &Item,
@@ -175,13 +169,13 @@ pub(super) async fn in_other_languages(
                     continue;
                 };
                 told.push(wanted.to_string());
-                // Pages of that language are not only found in its words but judged in them.
+                // Pages are also judged with this translation.
                 translate::keep(services, claim, language, TextProfile::clone(&foreign.profile), journal).await;
                 queries.push(foreign);
             }
             Ok(None) => journal.trace(format!("queries: not asked in {wanted}: {name} gave no translation")),
             Err(error) => {
-                tracing::warn!(%error, translator = name, language, "a query could not be translated; searched without it");
+                tracing::warn!(%error, translator = name, language, "query translation failed; searching without it");
                 journal.trace(format!("queries: not asked in {wanted}: {name} failed: {error}"));
                 journal.degrade(Degradation::ModelFailed("translator".to_owned()));
             }
@@ -193,7 +187,7 @@ pub(super) async fn in_other_languages(
     queries
 }
 
-/// A channel's name as names are compared.
+/// Normalises a channel name for comparison.
 pub(super) fn plain(channel: &str) -> String {
     channel.trim().trim_start_matches('@').to_lowercase()
 }

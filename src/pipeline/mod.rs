@@ -1,14 +1,13 @@
-//! The pipeline: an item walks through it once, from file to file in the order below, and never goes back.
+//! The pipeline: takes one item from admission to commit, one stage after another.
 //!
 //! ```text
-//! admit → expand → normalise → claims → fact_check → corroborate → queries → retrieve → read → rank → judge → adjudicate → decide → explain → context → commit
+//! admit → expand → normalise → claims → fact_check → corroborate → queries → retrieve
+//!       → read → rank → judge → adjudicate → decide → explain → context → commit
 //! ```
 //!
-//! `translate` stands beside them: it puts claims and passages into words that the judge reads, where they are compared.
-//!
-//! Each stage takes what the one before it made and adds one thing. A stage that cannot ask says so with a
-//! [`Degradation`]; it never answers with an empty list instead. No stage prints, publishes or holds SQL. To add a
-//! stage, give it a file, a line in [`run`] and a line in the trace.
+//! `translate` is not a stage: it translates claims and passages for the NLI model.
+//! A stage that cannot query a source records a [`Degradation`]; it never returns an empty list instead. No stage
+//! prints, publishes or contains SQL. To add a stage, add a file, a call in [`run`] and a trace line.
 
 mod adjudicate;
 mod admit;
@@ -66,7 +65,7 @@ use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
-use crate::outbound::{AskMeter, Purse};
+use crate::outbound::{AskMeter, TenantBudget};
 use crate::parsing::NotParsed;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
@@ -86,36 +85,31 @@ pub use retrieve::Latencies;
 pub use services::{LinkSettings, Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
 
-/// One unit of work, however it arrived.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Request {
     pub item: Item,
     pub phase: Phase,
-    /// The broker's message id, for idempotency and the result.
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
-    /// The message names a queue in `reply_to` that may get no answer.
+    /// Whether `reply_to` names a forbidden queue.
     pub reply_refused: bool,
     pub correlation_id: Option<String>,
-    /// When the message was sent: of two texts of an item the later one is to stand.
+    /// Of two texts of an item the later one wins.
     pub sent_at: Option<DateTime<Utc>>,
-    /// The broker says it delivered this message before.
     pub redelivered: bool,
-    /// A person asked: no minimum length, no gates, and a stored answer is used again.
+    /// A person's check: no minimum length, no gates.
     pub personal: bool,
-    /// A person wants it judged once more, whatever was done of it.
+    /// Repeats the judgement even if a result is stored.
     pub again: bool,
-    /// Nobody asked: it is stored, and judged anew for a reason of ours.
+    /// Set for a re-evaluation.
     pub rejudging: Option<Rejudging>,
-    /// Phase 2 is left out because the daemon is overloaded.
+    /// The daemon is overloaded: phase 2 is skipped.
     pub shed: bool,
-    /// Whoever waits for it and wants to know how it goes.
     pub watcher: Option<Watcher>,
 }
 
 impl Request {
-    /// A person's own check of one item.
     pub fn personal(item: Item) -> Self {
         Self {
             item,
@@ -135,26 +129,25 @@ impl Request {
     }
 }
 
-/// How a request ended.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// Everything is committed, outbox included.
+    /// Everything is committed, including the outbox.
     Done(Box<ItemResult>),
-    /// Nothing was written: the same content was done before, or another process was done with a later text or a richer
-    /// result of this one meanwhile. `usd`: what was spent before that was known, US dollars.
+    /// Nothing was written: the content was processed before, or a later or better result was stored meanwhile. `usd`
+    /// is the cost until then, in US dollars.
     AlreadyDone { usd: f64 },
-    /// Nothing was written: less could be asked than for the stored result of an item that nobody asked for again.
+    /// Nothing was written: a re-evaluation was more degraded than the stored result.
     Poorer(Box<ItemResult>),
 }
 
-/// Why a request could not be finished. Nothing was committed.
+/// Why a request failed; nothing was committed.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
     #[error("the store could not be used")]
     Store(#[from] StoreError),
     #[error("a model failed")]
     Inference(#[from] crate::inference::InferenceError),
-    #[error("the texts of the item could not be worked on")]
+    #[error("the texts of the item could not be processed")]
     Texts(#[source] NotParsed),
 }
 
@@ -162,9 +155,9 @@ impl PipelineError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Store(error) => error.is_transient(),
-            // A model is a server or a thread that may come back; the retry budget bounds it.
+            // A model server may recover; the retry budget limits the attempts.
             Self::Inference(_) => true,
-            // A text that crashes our code does so each time. Slow work may be the machine's fault: it was stopped, or is busy.
+            // A text that crashes our code always does. Slow work may succeed in a retry.
             Self::Texts(error) => *error != NotParsed::Crashed,
         }
     }
@@ -178,21 +171,20 @@ impl PipelineError {
     }
 }
 
-/// What accumulates while an item walks through: causes of degradation, costs, the trace.
+/// Degradations, costs and trace of an item while it is processed.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(crate) started: Instant,
-    /// Retrieval and reading stop here; what is left of the item's time belongs to judging and storing.
+    /// Deadline of retrieval and reading.
     pub(crate) ask_until: Instant,
-    /// The end of the item's time but for storing: whoever judges may be asked until then.
+    /// Deadline of model calls; later time is for storing.
     pub(crate) judge_until: Instant,
     pub(crate) evaluated_at: DateTime<Utc>,
-    /// Whether a stored item is judged again, which a page that changed may be the reason of.
+    /// Whether this is a re-evaluation.
     pub(crate) anew: bool,
-    /// What the item may spend on the language model, and has.
     pub(crate) llm: ItemSpend,
-    /// What the item's tenant may spend, where its channel is one of a tenant's.
-    purse: Option<Purse>,
+    /// The tenant's budget; `None` if the channel belongs to no tenant.
+    purse: Option<TenantBudget>,
     watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
 }
@@ -206,13 +198,13 @@ struct JournalInner {
     llm_tokens: u32,
     trace: Vec<String>,
     checked: Vec<String>,
-    /// Characters of passages that were put to a translator.
+    /// Characters sent to a translator.
     translated: usize,
 }
 
 impl Journal {
     pub(crate) fn new(now: Instant, budget: std::time::Duration, evaluated_at: DateTime<Utc>) -> Self {
-        // A tenth of the time, two seconds at most, is kept back: a verdict from what was found beats none.
+        // A tenth of the time, at most two seconds: a verdict on partial evidence is better than none.
         let reserve = (budget / 10).min(std::time::Duration::from_secs(2));
         Self {
             started: now,
@@ -227,7 +219,6 @@ impl Journal {
         }
     }
 
-    /// Of an item that is to be looked into.
     fn of(services: &Services, request: &Request) -> Self {
         let new = Self::new(Instant::now(), services.time_budget(&request.item), services.clock.now());
         if request.reply_refused {
@@ -239,34 +230,30 @@ impl Journal {
             .watched(request.watcher.as_ref())
     }
 
-    /// The same for an item that may ask the language model; without it none is asked. Retrieval stops `earlier`, so that
-    /// there is time to ask it about what was found.
+    /// Sets the language model budget. Retrieval stops `earlier` to leave time for the model.
     pub(crate) fn spending(self, llm: ItemSpend, earlier: std::time::Duration) -> Self {
         let earlier = earlier.min((self.ask_until - self.started) / 3);
         Self { llm, ask_until: self.ask_until - earlier, ..self }
     }
 
-    /// The same for an item of a tenant, whose share of the month's cap pays for what is asked.
-    pub(crate) fn paid_from(self, purse: Option<Purse>) -> Self {
+    pub(crate) fn paid_from(self, purse: Option<TenantBudget>) -> Self {
         Self { llm: self.llm.paid_from(purse.clone()), purse, ..self }
     }
 
-    /// Counts what one question costs.
     pub(crate) fn meter(&self) -> AskMeter {
         AskMeter::paid_from(self.purse.clone())
     }
 
-    /// Whether the share of the item's tenant is used up: whoever costs is not asked.
+    /// Whether the tenant's share of the cap is used up.
     pub(crate) fn is_out_of_money(&self) -> bool {
-        self.purse.as_ref().is_some_and(Purse::is_empty)
+        self.purse.as_ref().is_some_and(TenantBudget::is_empty)
     }
 
-    /// The same, for somebody who waits.
     pub(crate) fn watched(self, watcher: Option<&Watcher>) -> Self {
         Self { watcher: watcher.cloned(), ..self }
     }
 
-    /// Says that a stage begins that not every item goes through.
+    /// Reports the start of a stage that only some items reach.
     pub(crate) fn begins(&self, stage: &'static str) {
         self.tell(|| Progress::Stage(stage));
     }
@@ -278,7 +265,7 @@ impl Journal {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut JournalInner) -> T) -> T {
-        // A poisoned journal still holds true lines; a panic elsewhere must not cost them.
+        // A poisoned journal is still valid.
         let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         change(&mut inner)
     }
@@ -306,9 +293,8 @@ impl Journal {
         causes
     }
 
-    /// Takes over what was sent to a provider for this item; nothing sent leaves no trace. A look into our own store or a
-    /// folder of the operator's is no call: nobody outside was asked, nothing was spent, and no cache could have saved it.
-    /// That it was consulted stands in [`Journal::checked`], and what it took in its gate's metrics.
+    /// Adds the calls to a provider. Lookups in our store or the operator's folders are not calls, because they cost
+    /// nothing.
     pub(crate) fn metered(&self, provider: &str, meter: &AskMeter) {
         if meter.attempts() == 0 || profile(provider).is_some_and(|profile| profile.local) {
             return;
@@ -319,7 +305,6 @@ impl Journal {
         });
     }
 
-    /// Translations by a language model, and the tokens it read and wrote for them.
     pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
         self.llm.charge(usd);
         if let Some(purse) = &self.purse {
@@ -331,7 +316,7 @@ impl Journal {
         });
     }
 
-    /// Whether so many characters more may be translated for this item, of `most` in all; counts them where they may.
+    /// Counts `characters` if the item's limit `most` allows them.
     pub(crate) fn may_translate(&self, characters: usize, most: usize) -> bool {
         self.with(|inner| {
             let fits = inner.translated + characters <= most;
@@ -377,7 +362,7 @@ impl Journal {
     }
 }
 
-/// Runs one stage and records how long it took. `stage` is one of the catalogue's.
+/// Runs one stage and records its duration.
 async fn timed<T>(stage: &'static str, journal: &Journal, work: impl Future<Output = T>) -> T {
     journal.tell(|| Progress::Stage(stage));
     measured(stage, work).await
@@ -390,14 +375,13 @@ async fn measured<T>(stage: &'static str, work: impl Future<Output = T>) -> T {
     done
 }
 
-/// Takes one request from admission to commit.
 pub async fn run(services: &Services, request: &Request) -> Result<Outcome, PipelineError> {
-    // On the heap: what waits for providers, pages and models is larger than a caller's frame should be.
+    // On the heap, because the future is large.
     Box::pin(whole(services, request)).await
 }
 
-/// Phase 1 asks nobody else, and an item may ask for them by name: what it wanted was not asked at all.
-fn lacks_reviewers(services: &Services, claims: &[claims::Claim]) -> bool {
+/// Whether claims need the fact-check provider, but none is configured.
+fn fact_check_unavailable(services: &Services, claims: &[claims::Claim]) -> bool {
     services.providers.fact_check.is_none() && claims.iter().any(claims::Claim::checkable)
 }
 
@@ -416,7 +400,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         journal.degrade(Degradation::Overload);
     }
     let expanded = timed("expand", &journal, expand::expand(services, request, &journal)).await?;
-    // What is kept of the item is what was sent: judged again, it reads its links anew.
+    // Stored as sent, so that a re-evaluation reads the links again.
     let sent = &request.item;
     let request = expanded.as_ref().unwrap_or(request);
     let item = &request.item;
@@ -427,7 +411,8 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         timed("corroborate", &journal, corroborate::channels(services, item, &normal, &journal)),
     );
     let (mut reviews, also_reported_by) = (reviews?, also_reported_by?);
-    if (phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck)) && lacks_reviewers(services, &claims)
+    if (phase == Phase::One || item.source_types.contains(&SourceKind::Factcheck))
+        && fact_check_unavailable(services, &claims)
     {
         journal.degrade(Degradation::NoProvider);
     }
@@ -441,7 +426,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
     let decided = timed("decide", &journal, Box::pin(deciding)).await?;
-    // What a language model words for readers; on the heap, as all that waits for one.
+    // On the heap, because the future is large.
     let explaining = Box::pin(explain::explanation(services, item, &normal, &decided, &journal));
     let explanation = timed("explain", &journal, explaining).await;
     let summary = Box::pin(summary::summary(services, &normal, &decided, &journal)).await;
@@ -468,10 +453,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         &mut result,
     );
     if timed("commit", &journal, commit).await? == Committed::Superseded {
-        tracing::info!(
-            phase = phase.as_str(),
-            "another process stored a later text or a richer result of this item; this one is dropped"
-        );
+        tracing::info!(phase = phase.as_str(), "result dropped because a newer or better one is stored");
         commit::answer_again(services, request).await?;
         return Ok(Outcome::AlreadyDone { usd: result.cost.usd });
     }

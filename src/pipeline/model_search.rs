@@ -1,7 +1,8 @@
-//! The language model's own web search, as the last resort: it runs beside the providers, begins after a head start of theirs
-//! (`llm.search_after`) or as soon as they are done, and is used only where a claim has no passage that takes a side and no
-//! published check. What it cites is fetched, read and judged like any page; what
-//! it says itself is not used. Where it is not needed it is not waited for, and where it has not begun it costs nothing.
+//! The language model's own web search, as a last resort.
+//! It runs in parallel to the providers, from `llm.search_after` or their end on. It is used only if a claim has no
+//! fact-check and no passage that takes a side.
+//! Cited pages are fetched and judged like any page; the model's own statements are never used. A search that is not
+//! needed is dropped.
 
 use std::future::Future;
 use std::pin::pin;
@@ -28,13 +29,12 @@ use crate::inference::llm::{LanguageModel, LlmError, Purpose, SearchAnswer};
 use crate::providers::{Hit, Storage};
 use crate::reading::{canonical_url, registered_domain};
 
-/// What stands for a provider's name with what the model's search led to.
 pub(super) const LLM_SEARCH: &str = "llm_search";
 
-/// What the providers brought, read and judged.
+/// Pages and judgements from the providers.
 pub(super) type Evidence = (Pages, Judged);
 
-/// The evidence of the providers, and what the model's search cites where that evidence takes no side of some claim.
+/// Returns the providers' evidence, and cited pages if some claim needs them.
 pub(super) async fn beside(
     services: &Services,
     item: &Item,
@@ -52,7 +52,7 @@ pub(super) async fn beside(
     let mut evidence = pin!(evidence);
     let mut answer = None;
     let (pages, judged) = loop {
-        // Whichever is ready goes on: the search holds nothing that the other waits for, and is dropped where not needed.
+        // Neither future waits for the other, and the search can be dropped.
         tokio::select! {
             biased;
             evidence = &mut evidence => break evidence?,
@@ -81,7 +81,7 @@ pub(super) async fn beside(
     }
 }
 
-/// Asks after the providers' head start, or at once when notified; `None` where nothing can be checked.
+/// Starts after the delay or when notified.
 async fn search(
     services: &Services,
     model: &LanguageModel,
@@ -93,7 +93,7 @@ async fn search(
     let asked: Vec<(&str, Option<chrono::NaiveDate>)> =
         checkable.map(|claim| (claim.text.as_str(), claim.date.map(|date| date.date_naive()))).collect();
     let Some(question) = question(journal.evaluated_at.date_naive(), &asked) else { return Ok(None) };
-    // Either ends the wait, and neither is lost: a notice given before is kept.
+    // `Notify` stores an earlier notification.
     tokio::select! {
         () = sleep(services.settings.llm_search_after) => {}
         () = at_once.notified() => {}
@@ -101,8 +101,7 @@ async fn search(
     model.search(&question, &journal.llm, journal.ask_until).await.map(Some)
 }
 
-/// Whether some claim that can be checked has no passage on topic that takes a side, by either judge, and no published check
-/// (`reviewed`, by claim).
+/// Whether a checkable claim has no fact-check and no passage that takes a side.
 fn is_needed(services: &Services, claims: &[Claim], judged: &Judged, reviewed: &[bool]) -> bool {
     let floor = services.settings.scoring.relevance_floor;
     let is_open = |(place, (claim, judged)): (usize, (&Claim, &JudgedClaim))| {
@@ -117,7 +116,7 @@ fn takes_a_side(judged: &JudgedClaim, floor: f64) -> bool {
     judged.passages.iter().any(|passage| by_us(passage) || by_model(passage))
 }
 
-/// Cited pages by their canonical addresses, each once: none of the item's own site, as from providers, and none denied.
+/// Returns canonical URLs, without denied ones and the own site.
 fn cited(item: &Item, addresses: &[String], rules: &DomainRules) -> Vec<Url> {
     let own = OwnSite::of(item.url.as_deref(), rules).linking(item.linked(), rules);
     let mut urls: Vec<Url> = Vec::new();
@@ -133,7 +132,7 @@ fn cited(item: &Item, addresses: &[String], rules: &DomainRules) -> Vec<Url> {
     urls
 }
 
-/// Takes out pages of the item's own site, and those that redirect to it: they are no second source.
+/// Removes pages of the item's own site, also behind redirects.
 pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
     let rules = services.rules.current();
     let own = OwnSite::of(item.url.as_deref(), &rules).linking(item.linked(), &rules);
@@ -144,7 +143,6 @@ pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
     });
 }
 
-/// The pages that were cited, as candidates: none of the item's own, none denied, no more than an item may read.
 fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> Found {
     let rules = services.rules.current();
     let mut urls = cited(item, &answer.urls, &rules);

@@ -1,5 +1,5 @@
-//! The models as the stages ask them. A model that fails costs the item nothing but its judgement: hashed words, the rules
-//! and shared words do the work, the item says so, and may be run again.
+//! Calls the models for the stages. If one fails, hashed words, rules or shared words replace it and the result is
+//! degraded.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::judging::kindred;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
 
 impl Services {
-    /// One unit-length vector per text, in order.
+    /// Returns one unit-length vector per text, in order.
     pub(super) async fn embed(&self, texts: &[&str], journal: &Journal) -> Vec<Embedding> {
         let embedder = &self.models.embedder;
         match embedder.embed(texts).await {
@@ -28,19 +28,17 @@ impl Services {
         }
     }
 
-    /// A text by hashed words, which need no model.
     pub(super) fn embed_words(&self, text: &str) -> Embedding {
         Embedding { vector: self.fallback.words.embed_one(text), space: EmbeddingSpace::Words }
     }
 
-    /// Who made a text's vector: the embedder, or what stands in for it when it fails. A vector is stored under that name,
-    /// for under the other one nobody would find it.
+    /// Returns the embedder that made the vector, which is stored and searched under this name.
     pub(super) fn embedder_of(&self, text: &str, space: EmbeddingSpace) -> &str {
         let embedder = &self.models.embedder;
         if embedder.space(text) == space { embedder.name() } else { self.fallback.words.name() }
     }
 
-    /// One judgement per pair, in order.
+    /// Returns one judgement per pair, in order.
     pub(super) async fn stances(&self, pairs: &[Pair], journal: &Journal) -> Result<Vec<Judgement>, PipelineError> {
         match self.models.stance.judge(pairs).await {
             Ok(judged) => Ok(judged),
@@ -51,12 +49,11 @@ impl Services {
         }
     }
 
-    /// The same by rule, without a model.
     pub(super) async fn stances_by_rule(&self, pairs: &[Pair]) -> Result<Vec<Judgement>, PipelineError> {
         Ok(self.fallback.stance.judge(pairs).await?)
     }
 
-    /// Relevance in [0, 1] per pair, in order.
+    /// Returns the relevance, 0–1, per pair, in order.
     pub(super) async fn relevance(&self, pairs: &[Pair], journal: &Journal) -> Result<Vec<f64>, PipelineError> {
         match self.models.reranker.relevance(pairs).await {
             Ok(relevance) => Ok(relevance),
@@ -67,14 +64,12 @@ impl Services {
         }
     }
 
-    /// Claim and passage with vectors of one embedder: as they are, or both by hashed words where one has no other, which
-    /// is how texts of two languages meet whose model reads only one.
+    /// Pairs vectors of one embedder; hashed words if the model reads only one text.
     pub(super) fn comparable(&self, claim: &Claim, passage: &Arc<TextProfile>) -> Pair {
         self.compared(&claim.profile, &claim.forms, passage)
     }
 
-    /// The same for a claim in some words and the forms they have: a Ukrainian text that is held against a Russian one, or
-    /// the other way round, is read in the words the two languages share.
+    /// Pairs as [`Self::comparable`]. Ukrainian and Russian texts are compared in shared words.
     pub(super) fn compared(&self, claim: &Arc<TextProfile>, forms: &Forms, passage: &Arc<TextProfile>) -> Pair {
         let in_russian = |profile: &TextProfile| {
             let shared = kindred::in_russian(profile);
@@ -102,7 +97,7 @@ impl Services {
             let Embedding { vector, space } = self.embed_words(&profile.text);
             Arc::new((*profile).clone().embedded(vector, space))
         };
-        // Only the claim's own words are kept: those that Russian shares are of hashed words where they have no other vector.
+        // The Russian form already uses hashed words.
         let own = if Arc::ptr_eq(&own, claim) {
             Arc::clone(forms.by_words.get_or_init(|| by_words(own)))
         } else {
@@ -114,9 +109,9 @@ impl Services {
 
 fn failed(model: &'static str, error: &InferenceError, journal: &Journal) {
     let cause = Degradation::ModelFailed(model.to_owned());
-    // Once an item is enough: a model that is away fails every batch.
+    // Once per item, because an unavailable model fails every batch.
     if !journal.is_degraded_by(&cause) {
-        tracing::warn!(%error, model, "a model failed; this item is worked on without it");
+        tracing::warn!(%error, model, "model call failed; continuing without it");
         journal.trace(format!("{model}: failed ({error}); done without it"));
         journal.degrade(cause);
     }

@@ -1,4 +1,4 @@
-//! Normalisation: the item's language, its text without ornaments, its meaning as a vector.
+//! Normalises an item: its language, its cleaned texts and its embedding.
 
 use chrono::{DateTime, Utc};
 
@@ -10,25 +10,23 @@ use crate::language::entities::Entity;
 use crate::language::queries::identifying_tags;
 use crate::language::statements;
 
-/// The item as later stages see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Normal {
-    /// ISO 639-1 of the main text, where it could be told.
+    /// ISO 639-1 code of the main text, if known.
     pub(crate) language: Option<String>,
-    /// Two languages in one text, or a guess too weak to act on alone: queries go out in the text's own words only.
+    /// Two languages, or an uncertain one: queries are not restricted to a language.
     pub(crate) mixed: bool,
-    /// All texts, cleaned, with the position a claim's `source` names.
+    /// Cleaned texts with their position, which is the `source` of claims.
     pub(crate) texts: Vec<(usize, String)>,
-    /// Where each of them stands, parallel to `texts`: what has no address of its own, where the item does.
+    /// URL of each text, or the item's; parallel to `texts`.
     pub(crate) urls: Vec<Option<String>>,
-    /// The channel that published it.
     pub(crate) channel: Option<String>,
-    /// Names that stand in the item's hashtags: often the only place that is named.
+    /// Names in the item's hashtags, often the only mention.
     pub(crate) tags: Vec<Entity>,
     pub(crate) embedding: Vec<f32>,
-    /// The embedder that made it; what it is stored under.
+    /// The embedder that made the vector.
     pub(crate) embedder: String,
-    /// The date the item speaks from.
+    /// The day from which relative dates count.
     pub(crate) reference: DateTime<Utc>,
 }
 
@@ -38,16 +36,14 @@ impl Normal {
     }
 }
 
-/// Below this confidence a detected language is treated as mixed.
+/// A language detected with less confidence counts as mixed.
 const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
 
-/// The share of a long text that goes into its vector: the lead says what an item is about.
+/// Characters that are embedded: the start states the subject.
 const EMBEDDED_CHARS: usize = 600;
 
-/// What the texts of an item are made into.
 struct Cleaned {
     texts: Vec<(usize, String)>,
-    /// The language of the main text.
     detected: Detection,
     tags: Vec<Entity>,
 }

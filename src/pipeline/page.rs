@@ -1,4 +1,6 @@
-//! A page ready to be judged: made of what was fetched, of a stored row, or of a text that a provider brought along.
+//! Pages that are ready to be judged.
+//! A page is made from a fetched article, from a stored row, or from a text that came with a provider's answer.
+//! The module never fetches and never writes to the store.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -23,13 +25,13 @@ use crate::providers::{Content, Hit, Storage};
 use crate::reading::{Article, own_passages, passages, registered_domain, text_without_orders};
 use crate::store::{SourceRow, StoredSource};
 
-/// A page ready to be judged, shared by every item that cites it.
+/// A page that all items that cite it share.
 #[derive(Debug)]
 pub struct PreparedPage {
     pub(crate) id: String,
     pub(crate) url: Url,
     pub(crate) domain: String,
-    /// Where the address led to; the address itself when it led nowhere else.
+    /// The address after redirects.
     pub(crate) final_url: Url,
     pub(crate) title: Option<String>,
     pub(crate) published_at: Option<DateTime<Utc>>,
@@ -37,43 +39,42 @@ pub struct PreparedPage {
     pub(crate) text: String,
     pub(crate) canonical: Option<String>,
     pub(crate) based_on: Vec<String>,
-    /// The reviews in its markup that say how they rate, by whoever made the page.
+    /// Rated reviews in the page's markup, by any publisher.
     pub(crate) claim_reviews: Vec<Review>,
     pub(crate) publisher: Option<String>,
-    /// Why there is no text; such a page is stored and shown, and decides nothing.
+    /// Why there is no text. A failed page is stored and decides nothing.
     pub(crate) failure: Option<String>,
     pub(crate) passages: Vec<Passage>,
     pub(crate) expires_at: DateTime<Utc>,
-    /// What its server can be asked with whether it has changed; they belong to `final_url`.
+    /// They belong to `final_url`.
     pub(crate) validators: Validators,
-    /// When these words were read.
     pub(crate) read_at: DateTime<Utc>,
-    /// `Web` for a page that was read, `Kb` for a fact that came with the program, else the operator's own text.
+    /// `Kb` is a fact that ships with the program.
     pub(crate) origin: Origin,
-    /// The operator's word on a text of their own, 0–1.
+    /// Credibility stated by the operator, 0–1.
     pub(crate) stated: Option<f64>,
-    /// What its head says, and what the sentence says that our own knowledge found it by last; made when first wanted.
+    /// Profiles of the title and of the sentence that last led the evidence store here; lazy.
     pub(crate) head: OnceLock<Arc<TextProfile>>,
     pub(crate) told: OnceLock<(u64, Arc<TextProfile>)>,
-    /// Where its words come from; made when first wanted.
+    /// Made on first use.
     pub(crate) origins: OnceLock<Origins>,
-    /// False until the first item that uses it has been committed with it.
+    /// False until an item that uses the page is committed.
     pub(crate) stored: std::sync::atomic::AtomicBool,
 }
 
-/// What tells which pages are one source, taken of a page once.
+/// Data for grouping pages into independent sources.
 #[derive(Debug)]
 pub(crate) struct Origins {
-    /// Whether it was read as an article of a reference work, which the domain lists may change.
+    /// The domain lists can change this.
     reference_work: bool,
-    /// The text without what orders its reader to believe, where that is another one.
+    /// The text without orders to the reader, if it has any.
     told: Option<String>,
     print: Fingerprint,
 }
 
 impl Origins {
     pub(crate) fn of(page: &PreparedPage, reference_work: bool) -> Self {
-        // What a page orders its reader to believe makes it no copy of anything.
+        // Orders to the reader do not make a page a syndicated copy.
         let told = Some(text_without_orders(&page.text)).filter(|told| *told != page.text);
         let print = Fingerprint::new(&SourceText {
             evidence_id: &page.id,
@@ -92,13 +93,13 @@ impl Origins {
         self.reference_work == reference_work
     }
 
-    /// The text and its fingerprint, as [`groups_of`](crate::judging::independence::groups_of) takes them.
+    /// Arguments for [`groups_of`](crate::judging::independence::groups_of).
     pub(crate) fn of_page<'a>(&'a self, page: &'a PreparedPage) -> (&'a str, &'a Fingerprint) {
         (self.told.as_deref().unwrap_or(&page.text), &self.print)
     }
 }
 
-/// The same within a process; two stems that meet by chance only make a passage be looked at closely.
+/// Returns a hash that is stable within one process. A collision only causes a closer comparison.
 pub(crate) fn stem_hash(stem: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     stem.hash(&mut hasher);
@@ -112,14 +113,13 @@ fn hashes(stems: &[String]) -> Vec<u64> {
     hashes
 }
 
-/// One judge-sized piece of a page. Its stems are taken at once, the rest when it is first judged.
+/// A part of a page, short enough for a judge.
 #[derive(Debug)]
 pub(crate) struct Passage {
     pub(crate) text: String,
-    /// Hashes of its stems, sorted: every claim is held against every passage of every page that is near, and numbers are
-    /// compared many times faster than words.
+    /// Sorted hashes: each claim is compared with each passage, and numbers compare faster than words.
     stems: Vec<u64>,
-    /// The same of a Ukrainian passage in Russian words, once a Russian claim is held against it.
+    /// The same in Russian cognates, for a Ukrainian passage; lazy.
     in_russian: OnceLock<Vec<u64>>,
     profile: OnceLock<Arc<TextProfile>>,
 }
@@ -130,12 +130,12 @@ impl Passage {
         Self { text, stems, in_russian: OnceLock::new(), profile: OnceLock::new() }
     }
 
-    /// How many of these stems, by [`stem_hash`], stand in it.
+    /// Counts common stems ([`stem_hash`]).
     pub(crate) fn shares(&self, stems: &[u64]) -> usize {
         stems.iter().filter(|stem| self.stems.binary_search(stem).is_ok()).count()
     }
 
-    /// The same of a Ukrainian passage by the words that Russian shares.
+    /// Counts common stems of a Ukrainian passage and a Russian claim.
     pub(crate) fn shares_in_russian(&self, stems: &[u64]) -> usize {
         let own = self.in_russian.get_or_init(|| hashes(&cognates::content_stems(&self.text)));
         stems.iter().filter(|stem| own.binary_search(stem).is_ok()).count()
@@ -154,13 +154,12 @@ impl Passage {
     }
 }
 
-/// Where a stored page was served from; the address itself when it was not redirected.
 pub(super) fn served_from(source: &StoredSource, url: &Url) -> Url {
     source.final_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| url.clone())
 }
 
 impl PreparedPage {
-    /// The same with its fingerprint, which takes as long as its text is. Made with the page, on its thread.
+    /// Adds the fingerprint. Slow for long texts, so it runs on the parser thread.
     pub(super) fn fingerprinted(self, rules: &DomainRules) -> Self {
         if self.failure.is_none() {
             let by_article = self.counts_by_article(rules);
@@ -169,14 +168,13 @@ impl PreparedPage {
         self
     }
 
-    /// Bytes it holds, roughly: what the page cache weighs.
+    /// Returns the approximate bytes, for the page cache.
     pub fn weight(&self) -> usize {
         let passages: usize = self.passages.iter().map(|passage| passage.text.len() * 4 + 2_048).sum();
-        // Its fingerprint has eight bytes for each word.
+        // The fingerprint has eight bytes per word.
         self.text.len() * 3 + passages + 1_024
     }
 
-    /// The row to be stored.
     pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> SourceRow {
         SourceRow {
             id: self.id.clone(),
@@ -204,17 +202,17 @@ impl PreparedPage {
         }
     }
 
-    /// The host that really answered: a redirect borrows nobody's credibility.
+    /// Returns the host that served the page: a redirecting host does not lend its credibility.
     pub(crate) fn host(&self) -> &str {
         self.final_url.host_str().unwrap_or_default()
     }
 
-    /// Whether it stands in the world's web, where hosts have owners, kinds and rules. `corpus://reuters.com` does not.
+    /// Whether hosts have owners and rules; false for `corpus://reuters.com`.
     fn is_on_the_web(&self) -> bool {
         matches!(self.final_url.scheme(), "http" | "https")
     }
 
-    /// How far it may be trusted, and what sort of source it is: the operator's own word first.
+    /// Returns credibility, 0–1, and type of source. The operator's figure takes precedence.
     pub(crate) fn credibility(&self, rules: &DomainRules) -> (f64, SourceType) {
         let (figure, kind) = if self.is_on_the_web() {
             credibility(self.host(), rules)
@@ -228,31 +226,29 @@ impl PreparedPage {
         self.credibility(rules).1
     }
 
-    /// Each article of a reference work is a source of its own. A government's or an institute's pages are not, whether
-    /// they were read or came with the program.
+    /// Whether each article is a source of its own, as in reference works.
     pub(crate) fn counts_by_article(&self, rules: &DomainRules) -> bool {
         self.source_type(rules) == SourceType::Reference
     }
 
-    /// Whether the domain lists keep it out. They speak of the web: a text the operator configured is the operator's wish.
+    /// Whether the domain lists deny the page; they do not apply to the operator's texts.
     pub(crate) fn is_denied(&self, rules: &DomainRules) -> bool {
         matches!(self.origin, Origin::Web | Origin::Kb) && rules.is_denied(self.host())
     }
 }
 
-/// What the provider said of the page, as far as its terms let it be kept: pages are stored. Where they do not, only what
-/// the page says of itself counts.
+/// Metadata of a provider whose terms allow storage.
 #[derive(Default)]
-struct Told {
+struct HitMetadata {
     title: Option<String>,
     published_at: Option<DateTime<Utc>>,
     language: Option<String>,
 }
 
-fn told(hit: &Hit) -> Told {
+fn told(hit: &Hit) -> HitMetadata {
     match hit.storage {
-        Storage::Transient => Told::default(),
-        Storage::Stored => Told {
+        Storage::Transient => HitMetadata::default(),
+        Storage::Stored => HitMetadata {
             title: Some(hit.title.clone()).filter(|title| !title.is_empty()),
             published_at: hit.published_at,
             language: hit.language.clone(),
@@ -308,12 +304,12 @@ pub(super) fn from_article(
         .clone()
         .or_else(|| crate::language::detect::detect(&text.chars().take(1_000).collect::<String>()).language);
     let pieces = passages(&article);
-    // A day guessed from the page is wrong one time of five, too often to decide how fresh or outdated something is.
+    // A guessed date is wrong one time in five.
     let own = article.published_at.filter(|_| !article.date_is_guess);
     let published = own.or(told.published_at).filter(|date| *date <= now);
     let published = if own.is_some() { published.and(article.published_on_its_day()) } else { published };
     let claim_reviews = page_reviews::reviews(&article, final_url);
-    // A redirect to another site is evidence of that site.
+    // A redirect to another site makes the page evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
     let publisher = super::credit::credit(article.author.as_deref(), article.publisher, article.site_name, &domain);
     PreparedPage {
@@ -346,7 +342,7 @@ pub(super) fn from_article(
 pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
     let language = source.language.clone();
     let origin = Origin::parse(&source.origin).unwrap_or(Origin::Web);
-    // A page was stored with one line a paragraph ([`Article::text`]); what is one's own keeps its lines.
+    // Web pages are stored with one line per paragraph ([`Article::text`]); own texts keep their lines.
     let between = match origin {
         Origin::Corpus | Origin::Api | Origin::Database => "\n\n",
         Origin::Web | Origin::Kb | Origin::FactCheck => "\n",
@@ -387,12 +383,12 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
     }
 }
 
-/// Whether a title is words of the text: that of a file is its name and the headings it was found under.
+/// Whether the title is text: that of a corpus file is its name and headings.
 fn title_is_text(origin: Origin) -> bool {
     origin != Origin::Corpus
 }
 
-/// The text a provider brought along: a page without a fetch. It is the operator's, current now, and no page of the web.
+/// Makes a page of a text from an answer: the operator's, current, and not on the web.
 pub(super) fn from_content(
     candidate: &Candidate,
     content: &Content,
@@ -415,7 +411,7 @@ pub(super) fn from_content(
     let language = told
         .language
         .or_else(|| crate::language::detect::detect(&content.text.chars().take(1_000).collect::<String>()).language);
-    // A row, a list item or an endpoint's value is no prose, and is meant as it stands.
+    // Rows and values are not prose.
     let pieces = own_passages(&article);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),

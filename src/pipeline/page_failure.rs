@@ -1,35 +1,34 @@
-//! Why a page gives no evidence: one word of a closed set, stored with the page.
+//! Reasons why a page gives no evidence, each with a fixed stored word.
+//! To add one, add a variant and its word, and list it in `NOT_HAD` if a retry may succeed.
+//! Failures on our side are never stored.
 
 use crate::outbound::FetchError;
 use crate::parsing::NotParsed;
 use crate::reading::Junk;
 
-/// A page that was had and is none we can use, or that could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageFailure {
-    /// The page itself: a wall, an error page, no text.
+    /// The page itself: a paywall, an error page, no text.
     Junk(Junk),
-    /// Its server said 404 or 410.
+    /// 404 or 410.
     NotFound,
-    /// Its server refused us with 401, 402, 403, 405, 406 or 451.
+    /// 401, 402, 403, 405, 406 or 451.
     Forbidden,
     /// 429.
     Throttled,
     /// 5xx.
     ServerError,
-    /// Any other status that brings no page.
+    /// Any other status without a page.
     Status,
-    /// On the way to it; the label of a [`FetchError`].
+    /// A transport error; the label of a [`FetchError`].
     Fetch(&'static str),
     /// The parser panicked.
     ReaderCrashed,
-    /// The parser did not end in time, and may never end.
+    /// The parser exceeded its time and may never end.
     ReaderTooSlow,
 }
 
-/// What could not be had, as against what there was and could not be used: our way to it failed, or its server refused
-/// us, and at another time or from another place the page may be read. A paywall, a page that is gone, a site that
-/// forbids it in its `robots.txt` is as it is: asking again brings nothing.
+/// Failures after which a retry may succeed, unlike a paywall, a deleted page or a `robots.txt` rule.
 const NOT_HAD: [&str; 17] = [
     "dns",
     "timeout",
@@ -44,7 +43,7 @@ const NOT_HAD: [&str; 17] = [
     "throttled",
     "server_error",
     "bot_wall",
-    // A server's failure, however politely it is worded.
+    // A server failure, whatever its text.
     "error_page",
     "status",
     "reader_crashed",
@@ -52,7 +51,6 @@ const NOT_HAD: [&str; 17] = [
 ];
 
 impl PageFailure {
-    /// The word that is stored and shown.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Junk(junk) => junk.as_str(),
@@ -67,28 +65,25 @@ impl PageFailure {
         }
     }
 
-    /// What is stored of a page that was not parsed. None where the parse did not begin: then nothing is known of the page.
+    /// Returns the failure to store; `None` if the parse never started.
     pub(super) const fn of_parsing(error: NotParsed) -> Option<Self> {
         match error {
             NotParsed::Crashed => Some(Self::ReaderCrashed),
-            // Stored, so that a page that hangs the parser is not parsed again at once, by this process or the next one.
+            // Stored, so that no process parses the page again at once.
             NotParsed::TooSlow => Some(Self::ReaderTooSlow),
             NotParsed::NoPlace => None,
         }
     }
 
-    /// Whether a word says that the page is gone.
     pub(super) fn is_gone(word: &str) -> bool {
         word == Self::NotFound.as_str()
     }
 
-    /// Whether a stored word says that the page could not be had.
     pub(super) fn was_not_had(word: &str) -> bool {
         NOT_HAD.contains(&word)
     }
 
-    /// What is remembered of a page because of this error. None where the error says something of us, or of rules of
-    /// ours: then nothing is known of the page.
+    /// Returns the failure to store; `None` if our side or our rules caused it.
     pub(super) fn of(error: &FetchError) -> Option<Self> {
         Some(match error {
             FetchError::Status(404 | 410) => Self::NotFound,
@@ -123,8 +118,7 @@ impl PageFailure {
     }
 }
 
-/// Whether an error that leaves nothing to remember means that the page could not be had: our rules refuse it, or we
-/// could not ask, or not read the answer.
+/// Whether an unstored error means that the page was missed.
 pub(super) const fn could_not_ask(error: &FetchError) -> bool {
     matches!(
         error,

@@ -1,11 +1,11 @@
-//! Fact-checks that a page carries in its markup.
+//! Reads fact-checks from a page's markup.
 
 use url::Url;
 
 use crate::domain::evidence::Review;
 use crate::reading::{Article, MarkupReview, registered_domain};
 
-/// The reviews of a page's markup as a provider would give them; without a rating they say nothing.
+/// Returns the page's reviews; those without a rating are left out.
 pub(super) fn reviews(article: &Article, url: &Url) -> Vec<Review> {
     let publisher = || article.publisher.clone().or_else(|| article.site_name.clone());
     let review = |markup: &MarkupReview| {

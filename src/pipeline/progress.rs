@@ -1,22 +1,19 @@
-//! What somebody who waits is told while an item is worked on.
+//! Progress reports for a client that waits.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::domain::Degradation;
 
-/// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// A stage began; one of the catalogue's.
+    /// Start of a stage from the metrics catalogue.
     Stage(&'static str),
-    /// A line of the trace.
     Trace(String),
-    /// Something could not be asked or used.
     Degraded(Degradation),
 }
 
-/// Who is told. Telling must not wait: it happens between the lines of the work.
+/// Receiver of progress. It must not block, because the pipeline calls it directly.
 #[derive(Clone)]
 pub struct Watcher(Arc<dyn Fn(Progress) + Send + Sync>);
 

@@ -1,4 +1,6 @@
-//! How the providers stand: one story for `/api/providers`, `/readyz`, `doctor` and the command line.
+//! Status of the providers for `/api/providers`, `/readyz`, `doctor` and the command line.
+//! It combines the gates of this process with the stored figures of all processes.
+//! It calls no provider.
 
 use std::collections::HashMap;
 
@@ -10,33 +12,32 @@ use super::services::{SearchProviders, Services};
 use crate::outbound::{GateState, GateStatus};
 use crate::store::{ProviderUsage, StoreError};
 
-/// A provider as shown.
+/// Status of a provider.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderStanding {
     pub name: &'static str,
-    /// `fact_check`, `search`, `own` for texts that are already held, `language_model` for the operator's.
+    /// `fact_check`, `search`, `own` for texts of the operator, or `language_model`.
     pub kind: &'static str,
-    /// `ready`, `failing` (every call of today failed, and it is asked all the same), `open` (failing, tried again by
-    /// itself), `exhausted` (an allowance is used up: its own, or the day's, month's or cap's of this configuration),
-    /// `disabled` (its key was refused, or it is switched off) or
-    /// `unconfigured` (without a key or an address). Of all processes.
+    /// Status over all processes. `failing`: every call today failed, calls continue. `open`: failing, retried
+    /// automatically. `exhausted`: a quota, budget or cap is used up. `disabled`: the key was refused, or it is
+    /// switched off. `unconfigured`: there is no key or address. Otherwise `ready`.
     pub status: &'static str,
-    /// When it is asked again; null while ready, and when only a person can mend it.
+    /// When calls resume; null while ready, or if an operator must fix the cause.
     pub until: Option<DateTime<Utc>>,
-    /// Why it cannot be asked; null while ready or unconfigured.
+    /// Why it cannot be queried; null while ready or unconfigured.
     pub reason: Option<String>,
-    /// Calls a minute it may get, from all processes; null when unconfigured.
+    /// Calls per minute over all processes; null if unconfigured.
     pub rpm: Option<u32>,
-    /// Of all processes, UTC day.
+    /// Over all processes, this UTC day.
     pub calls_today: u64,
     pub errors_today: u64,
     pub usd_today: f64,
-    /// Of all processes, since the first of the month.
+    /// Over all processes, this month.
     pub usd_month: f64,
 }
 
 impl Services {
-    /// Every known provider with its state and figures, in the order they are asked, and the language model where one is set.
+    /// Returns the status of every known provider in query order, and of the language model.
     pub async fn provider_standings(&self) -> Result<Vec<ProviderStanding>, StoreError> {
         let usage = self.store.usage(self.clock.now()).await?;
         let language_model = self.language_model.iter().map(|model| ("language_model", model.status()));
@@ -46,8 +47,7 @@ impl Services {
     }
 }
 
-/// The store has the figures of all processes, but this one writes its own down only from time to time: the larger figure
-/// is the nearer one.
+/// Builds the rows. Stored figures cover all processes but lag behind, so the larger figure is used.
 fn rows(
     statuses: Vec<(&'static str, GateStatus)>,
     providers: &SearchProviders,
@@ -61,7 +61,8 @@ fn rows(
         let usd_today = stored.usd_today.max(status.usd_today);
         let calls_today = unsigned(stored.calls_today).max(status.calls_today);
         let errors_today = unsigned(stored.errors_today).max(status.errors_today);
-        // The breaker opens after several failures of one process; a provider that never answered is not ready before.
+        // The circuit breaker opens only after several failures. A provider that never answered is not ready before
+        // that.
         let is_failing = status.state == GateState::Ready && errors_today > 0 && errors_today >= calls_today;
         let failing = || format!("every call of today failed ({errors_today}); `corroborate doctor` asks why");
         ProviderStanding {
@@ -74,7 +75,7 @@ fn rows(
             calls_today,
             errors_today,
             usd_today,
-            // The day's part of the month that is not written down yet belongs to the month as well.
+            // The part of today that is not stored yet belongs to the month too.
             usd_month: stored.usd_month + (usd_today - stored.usd_today),
         }
     });

@@ -1,4 +1,4 @@
-//! Query building: two to four short queries a claim, and one in each further language the item is to be searched in.
+//! Builds queries: two to four short ones per claim, and one per further language.
 
 use std::sync::Arc;
 
@@ -12,21 +12,19 @@ use crate::judging::profile::TextProfile;
 use crate::language::queries::{About, terms, wordings};
 use crate::providers::Query;
 
-/// Of so many queries a claim has in all, those that may be in other languages.
+/// Returns how many of a claim's `most` queries may be in other languages.
 pub(crate) const fn room_for_others(most: usize) -> usize {
     most.saturating_sub(LEAST_OWN_QUERIES)
 }
 
-/// A claim in another language.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign {
     pub(crate) query: Query,
-    /// What pages of that language are held against: they share few words with the claim's own.
+    /// For comparison with pages in that language.
     pub(crate) profile: Arc<TextProfile>,
 }
 
-/// The queries for one claim in its own words, the claim itself first. `others` is how many queries in other languages come
-/// on top: they take the place of the last ones.
+/// Returns the own queries, the claim itself first. Each of the `others` replaces one of the last.
 pub(crate) fn queries(
     claim: &Claim,
     normal: &Normal,
@@ -55,7 +53,6 @@ pub(crate) fn queries(
         .collect()
 }
 
-/// The same claim in another language, as a translator put it.
 pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item, limit: usize) -> Option<Foreign> {
     let profile = TextProfile::new(text, Some(language), item.published_at, &[]);
     let about = About {

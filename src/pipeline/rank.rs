@@ -1,4 +1,6 @@
-//! Ranking: for every claim the passages most about it, at most two per independent group, the best few to be judged.
+//! Ranks the passages for every claim.
+//! Steps: choose by shared words, embed, ask the reranker, translate the best ones for the NLI model, and pick.
+//! Places per independent source are limited, so copies never fill the list.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -18,25 +20,21 @@ use crate::judging::kindred;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
-/// A passage chosen for judging.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
     pub(crate) read: ReadPage,
     pub(crate) group: String,
     pub(crate) text: String,
-    /// The claim and the passage, with vectors that may be compared: the claim in the passage's language where it is known
-    /// in it.
+    /// The claim is in the passage's language if a translation exists.
     pub(crate) pair: Pair,
-    /// Whether a text of the pair is a translation.
     pub(crate) translated: bool,
-    /// The passage as it stands, in which figures and dates are compared.
+    /// Untranslated, for figures and dates.
     pub(crate) original: Arc<TextProfile>,
     pub(crate) relevance: f64,
     pub(crate) credibility: f64,
     pub(crate) rank: f64,
 }
 
-/// Pages with the lists and groups they are ranked by.
 struct Shelf<'a> {
     pages: Vec<&'a ReadPage>,
     /// Parallel to `pages`.
@@ -74,16 +72,15 @@ pub(super) async fn rank(
     Ok(ranked)
 }
 
-/// A passage is not looked at closely where another of its page shares more than so many times its words with the claim: each
-/// costs a run of the embedder. Of 1,168 claims of `fm2` the evidence is among four sentences of its page chosen by shared
-/// words for 44.8 %, and for 44.6 % with this.
+/// Ratio of shared words from which a passage is skipped for a better one of its page: each costs an embedder run. On
+/// 1,168 claims of `fm2` the evidence is among four chosen sentences for 44.6 % (44.8 % without).
 const LOOSE: usize = 3;
 
-/// Passages the sufficiency gate looks at of each stored page: one that says it, and one that may take it back.
+/// Passages per stored page: one that states the claim, one that may qualify it.
 const KNOWN_PER_PAGE: usize = 2;
 
-/// Every passage on topic of one claim's stored pages, best first: what the sufficiency gate looks at. None is left out
-/// for its group or its place, since any of them may be the one that speaks against the others.
+/// Returns all passages on topic of stored pages, best first. None is dropped for group or rank, because any may
+/// contradict.
 pub(super) async fn among_known(
     services: &Services,
     claim: &Claim,
@@ -101,7 +98,7 @@ pub(super) async fn among_known(
 }
 
 impl<'a> Shelf<'a> {
-    /// In an order of their own: the one they were found in changes nothing.
+    /// Sorts the pages by id, so that the order of discovery does not matter.
     fn new(mut pages: Vec<&'a ReadPage>, rules: &'a DomainRules, item: &[ItemText<'_>]) -> Self {
         pages.sort_by(|a, b| a.page.id.cmp(&b.page.id));
         let groups = independent_groups(&pages, rules, item);
@@ -110,11 +107,10 @@ impl<'a> Shelf<'a> {
 }
 
 fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText<'_>]) -> Vec<String> {
-    // Every article of a reference work is a source of its own.
     let by_article: Vec<bool> = pages.iter().map(|read| read.page.counts_by_article(rules)).collect();
     let kept = pages.iter().zip(&by_article).map(|(read, by_article)| {
         let origins = read.page.origins.get_or_init(|| Origins::of(&read.page, *by_article));
-        // Where the lists were changed meanwhile it is taken anew.
+        // The domain lists changed since.
         if origins.reads_as(*by_article) { None } else { Some(Origins::of(&read.page, *by_article)) }
     });
     let anew: Vec<Option<Origins>> = kept.collect();
@@ -125,8 +121,8 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText
     groups_of(&prints.collect::<Vec<_>>(), item)
 }
 
-/// Of each claim, the passages that are nearest to it by words, `per_page` of a page and `most` in all, best rank first.
-/// Whatever a model has to read is put to it at once, for all claims together: one batch costs far less than many.
+/// Returns each claim's nearest passages by words, at most `per_page` and `most`. One model batch for all claims is
+/// far cheaper.
 async fn scored(
     services: &Services,
     claims: &[&Claim],
@@ -159,7 +155,6 @@ async fn scored(
     Ok(ranked)
 }
 
-/// How far each is about its claim, and where that places it.
 async fn place(services: &Services, entries: Vec<&mut Ranked>, journal: &Journal) -> Result<(), PipelineError> {
     let pairs: Vec<Pair> = entries.iter().map(|entry| entry.pair.clone()).collect();
     for (entry, relevance) in entries.into_iter().zip(services.relevance(&pairs, journal).await?) {
@@ -170,14 +165,12 @@ async fn place(services: &Services, entries: Vec<&mut Ranked>, journal: &Journal
     Ok(())
 }
 
-/// Best first.
 fn sort(entries: &mut [Ranked]) {
     let place = |entry: &Ranked| (entry.text.clone(), entry.read.page.id.clone());
     entries.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| place(a).cmp(&place(b))));
 }
 
-/// Puts the best passages that the judge does not read into a language it reads, and asks in that language how far they are
-/// about the claim: by words alone a report in other words is off topic, and would never be judged.
+/// Translates the best passages for the NLI model and ranks them again. By words alone they would be off topic.
 async fn made_readable(
     services: &Services,
     claims: &[&Claim],
@@ -208,20 +201,17 @@ async fn made_readable(
     Ok(())
 }
 
-/// A claim in its own words and in those of other languages.
 struct Worded<'a> {
     claim: &'a Claim,
     others: Vec<(String, Arc<Rendering>)>,
 }
 
 impl Worded<'_> {
-    /// The claim in the language of a page, where it is another and the claim is known in it.
     fn rendering(&self, read: &ReadPage) -> Option<&Rendering> {
         let language = read.page.language.as_deref()?;
         self.others.iter().find(|(known, _)| known == language).map(|(_, rendering)| rendering.as_ref())
     }
 
-    /// A passage for the claim, before anything is known of how near they are.
     fn candidate(&self, services: &Services, shelf: &Shelf<'_>, page: usize, passage: usize) -> Option<Ranked> {
         let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
         let piece = read.page.passages.get(passage)?;
@@ -242,8 +232,8 @@ impl Worded<'_> {
         })
     }
 
-    /// The `most` passages of a page that share most words with the claim, best first, each with how many it shares. A page
-    /// that shares none still gets its first ones looked at: another language shares no words.
+    /// Returns up to `most` passages of a page as (shared words, position). Pages in another language share none, but
+    /// still yield their first ones.
     fn closer_look(&self, read: &ReadPage, most: usize) -> Vec<(usize, usize)> {
         let profile = self.rendering(read).map_or(&self.claim.profile, |rendering| &rendering.profile);
         let languages = (profile.language.as_deref(), read.page.language.as_deref());
@@ -260,16 +250,15 @@ impl Worded<'_> {
         let mut looks: Vec<(usize, usize)> = passages.map(|(position, passage)| (shared(passage), position)).collect();
         looks.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         looks.truncate(most);
-        // What shares a few words where another passage of the page shares many is of something else.
+        // A passage with few shared words is off topic if another one shares many.
         let best = looks.first().map_or(0, |(shared, _)| *shared);
         looks.retain(|(shared, _)| shared * LOOSE >= best);
         looks
     }
 }
 
-/// Of every page's passages (shared words, position), the `most` to be looked at closely, as (page, passage): the best of
-/// each page first, then the second ones, and so on, those that share most words before others. So a page that says it in
-/// other words is heard before a wordy one is heard a third time.
+/// Selects `most` passages as (page, passage): first the best of each page, so that a verbose page does not displace
+/// others.
 fn preselected(looks: Vec<Vec<(usize, usize)>>, most: usize) -> Vec<(usize, usize)> {
     let mut places: Vec<(usize, Reverse<usize>, usize, usize)> = looks
         .into_iter()
@@ -288,7 +277,6 @@ fn profile_of(text: &str, read: &ReadPage, embedding: Embedding) -> TextProfile 
         .embedded(embedding.vector, embedding.space)
 }
 
-/// Profiles and embeds, in one batch, the passages that nobody looked at closely before.
 async fn embed(
     services: &Services,
     pages: &[&ReadPage],
@@ -310,8 +298,8 @@ async fn embed(
     }
 }
 
-/// The best `most`, at most `per_group` of one group, repeats left out. What another page of a group says that is heard
-/// already only fills the places that are left: a copy must not push out the one that speaks against it.
+/// Picks the best `most` passages, at most `per_group`. A second page of a group only fills free places, so that a
+/// copy does not displace a contradiction.
 fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
     let mut chosen: Vec<Ranked> = Vec::with_capacity(most);
     let mut copies: Vec<Ranked> = Vec::new();

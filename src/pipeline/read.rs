@@ -1,5 +1,8 @@
-//! Reading: pages stored before are used again; new ones are fetched safely and read; what cannot be read is kept as
-//! such, never as evidence. A text that a provider brought along is a page without a fetch.
+//! Reads the pages of an item.
+//! Steps: use unexpired stored pages again, fetch the others safely, parse them, and add the pages of the evidence
+//! store.
+//! A text that came with a provider's answer is a page without a fetch.
+//! A page that cannot be read is stored as failed and is never evidence.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +25,13 @@ use crate::reading::{self, Junk, canonical_url};
 use crate::store::StoredSource;
 use crate::telemetry::metrics;
 
-/// A page with the hit that led to it.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadPage {
     pub(crate) page: Arc<PreparedPage>,
     pub(crate) provider: &'static str,
-    /// It was stored before this item came.
+    /// Whether the page was stored before this item arrived.
     pub(crate) reused: bool,
-    /// How often it was of use before, where our own knowledge led to it.
+    /// Number of earlier uses; 0 unless the evidence store led to the page.
     pub(crate) access_count: u32,
 }
 
@@ -38,57 +40,52 @@ impl ReadPage {
         Self { page, provider, reused, access_count: 0 }
     }
 
-    /// Whether our own knowledge led to it.
+    /// Whether the evidence store led to the page.
     pub(crate) fn is_known(&self) -> bool {
         self.provider == knowledge::NAME
     }
 
-    /// Where its passages come from, fact-checkers aside.
+    /// Returns the origin of the passages; fact-checkers are not distinguished here.
     pub(crate) fn origin(&self) -> Origin {
         if self.is_known() { Origin::Kb } else { self.page.origin }
     }
 }
 
-/// What was read, best candidate first.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     pub(crate) read: Vec<ReadPage>,
     pub(crate) rules: Arc<DomainRules>,
     pub(crate) searched: bool,
-    /// What the item says, and where: who repeats it has it from there.
+    /// A page that repeats the item's texts is not independent of it.
     pub(crate) item_channel: Option<String>,
     pub(crate) item_texts: Vec<OwnText>,
 }
 
-/// A text of the item, with where it stands.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnText {
     pub(crate) url: Option<String>,
     pub(crate) text: String,
 }
 
-/// What to judge by: stored pages, and what is to be read, best first.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// Of our own knowledge, read long ago.
+    /// Pages of the evidence store.
     pub(crate) known: Vec<ReadPage>,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) rules: Arc<DomainRules>,
-    /// Whether anybody was to be asked at all.
     pub(crate) searched: bool,
 }
 
-/// What a run that looks anew takes as it is: what was read so lately.
-const ANEW: std::time::Duration = std::time::Duration::from_mins(10);
+/// Minimum age at which a re-evaluation reads a page again.
+const MIN_REFETCH_AGE: std::time::Duration = std::time::Duration::from_mins(10);
 
-/// Pages that were read before are read again.
 fn oldest(services: &Services, journal: &Journal) -> DateTime<Utc> {
     let age = services.settings.page_ttl;
-    let age = if journal.anew { age.min(ANEW) } else { age };
+    let age = if journal.anew { age.min(MIN_REFETCH_AGE) } else { age };
     journal.evaluated_at - TimeDelta::from_std(age).unwrap_or(TimeDelta::days(1))
 }
 
-/// A page whose stored row may be cleaned away while this item is judged is read again.
+/// A page that expires within this time is read again, because its row may be deleted while the item is judged.
 pub(super) const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) async fn read(
@@ -103,14 +100,14 @@ pub(super) async fn read(
     let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
     for candidate in &found.candidates {
         if candidate.hit.content.is_some() {
-            // Its text is at hand, and newer than any copy.
+            // The provider sent the text, which is newer than any copy.
             cached.push(None);
             continue;
         }
         let key = candidate.url.as_str();
         let page = services.page_cache.get(key).await;
         if page.as_ref().is_some_and(|page| is_stale(page)) {
-            // Or the fetch below would be answered with it.
+            // Otherwise `get_or_fetch` below would return the stale page.
             services.page_cache.forget(key).await;
         }
         cached.push(page.filter(|page| !is_stale(page)));
@@ -129,7 +126,7 @@ pub(super) async fn read(
     });
     let outcomes = join_all(reading).await;
     let not_asked = outcomes.iter().filter(|outcome| outcome.as_ref().is_err_and(could_not_ask)).count();
-    // A stored page may have led to a host that was denied since.
+    // The host may be denied since.
     let mut pages: Vec<ReadPage> =
         outcomes.into_iter().flatten().filter(|read| !read.page.is_denied(&found.rules)).collect();
     without_own(item, &mut pages);
@@ -143,14 +140,14 @@ pub(super) async fn read(
     let also = if known > 0 { format!(", and {known} of our own knowledge") } else { String::new() };
     let of = found.candidates.len();
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
-    // Some sites say 404 to whom they do not want, so that a first look at nothing else is no answer. Where a stored item
-    // is judged again, its page was there before.
+    // In a first run a 404 proves nothing, because some sites send it to clients that they block. A re-evaluated page
+    // existed before.
     let gone = failures().filter(|word| journal.anew && PageFailure::is_gone(word)).count();
     if readable == 0 && gone < found.candidates.len() {
         journal.degrade(Degradation::NoPageRead);
     } else if not_had >= readable && not_had > 0 {
-        // What could be read is no more than half of what could have been had: the others may say otherwise. A wall or a
-        // page that is gone is no such page: nobody without a subscription reads it, today or tomorrow.
+        // At most half of the available pages were read, and the others may disagree. Paywalled and deleted pages are
+        // not available.
         journal.degrade(Degradation::PagesFailed);
     }
     if item.url.is_some() {
@@ -172,7 +169,7 @@ pub(super) async fn read(
     })
 }
 
-/// Leaves out pages that the item links to, whatever address led to them.
+/// Removes pages that the item links to.
 fn without_own(item: &Item, pages: &mut Vec<ReadPage>) {
     let links = item.linked().filter_map(|link| Url::parse(link).ok());
     let own: Vec<Url> = links.map(|link| canonical_url(&link)).collect();
@@ -183,8 +180,7 @@ fn without_own(item: &Item, pages: &mut Vec<ReadPage>) {
     });
 }
 
-/// The pages of these addresses as they were stored, however long ago, while they have not expired; nothing is fetched.
-/// What was removed a moment ago is left out. The addresses' order stands.
+/// Returns the unexpired stored pages of these URLs in order, whatever their age. Never fetches.
 pub(super) async fn known(
     services: &Services,
     urls: &[Url],
@@ -250,7 +246,7 @@ pub(super) async fn one(
         services.page_cache.insert(key, Arc::clone(&page), page.weight()).await;
         return Ok(ReadPage::new(page, provider, true));
     }
-    // Single flight: ten items about one event fetch its pages once.
+    // Single flight: items about one event fetch its pages once.
     let page = services
         .page_cache
         .get_or_fetch(key, || async {
@@ -268,7 +264,7 @@ pub(super) async fn one(
             journal.trace(format!("read: {} was not fetched: {error}", candidate.url));
             match error {
                 FetchError::Deadline => journal.degrade(Degradation::Deadline),
-                // Not the page's fault: it would have been read.
+                // The page could have been read.
                 FetchError::NoRecording => journal.degrade(Degradation::PagesFailed),
                 _ => {}
             }
@@ -277,9 +273,13 @@ pub(super) async fn one(
     }
 }
 
-/// Fetches and reads. A page that cannot be had, or answers without usable text, is a page with a failure, kept and left
-/// alone for a while; only what says nothing about the page (a deadline, a refused address) is an error. What is stored
-/// of it and too old to be taken as it is, is used to ask whether it has changed, and where it cannot be asked.
+/// Fetches and parses a page. A stored copy provides validators, and replaces the page if the server fails
+/// temporarily.
+/// A page without usable text is returned as failed.
+///
+/// # Errors
+///
+/// Only failures that reveal nothing about the page, such as a deadline or a refused address.
 async fn fetch(
     services: &Services,
     candidate: &Candidate,
@@ -288,14 +288,14 @@ async fn fetch(
     journal: &Journal,
 ) -> Result<PreparedPage, FetchError> {
     let denied = |host: &str| rules.is_denied(host);
-    // A 304 renews what we have: without a text there would be nothing to renew.
+    // A 304 renews the stored text, so there must be one.
     let stored = stored.filter(|source| !source.extraction_failed && !source.raw_text.is_empty());
     let known =
         stored.map(|source| Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() });
     let (asked, known) = match (stored, known) {
-        // The validators are those of the address that served the page.
+        // Validators belong to the address that served the page.
         (Some(source), Some(known)) if !known.is_empty() => (served_from(source, &candidate.url), known),
-        // The hit's own address is asked: a canonical form is a key, not a promise that the server knows it.
+        // The hit's own address: the server may not know the canonical URL.
         _ => (Url::parse(&candidate.hit.url).unwrap_or_else(|_| candidate.url.clone()), Validators::default()),
     };
     let now = journal.evaluated_at;
@@ -303,7 +303,7 @@ async fn fetch(
     if let (Err(FetchError::Status(404 | 410)), Ok(own)) = (&outcome, Url::parse(&candidate.hit.url))
         && own != asked
     {
-        // Where it led to then there is no page now: the site may have moved it.
+        // The site may have moved the redirect target.
         outcome = services.pages.fetch_if_changed(&own, &Validators::default(), journal.ask_until, &denied).await;
     }
     let error = match (outcome, stored) {
@@ -330,21 +330,21 @@ async fn fetch(
     };
     metrics::page_fetched(error.label());
     if let Some(source) = stored.filter(|_| error.is_transient()) {
-        // What was read before has not expired: it stays evidence while its server cannot be asked.
+        // The stored copy remains evidence until it expires.
         journal.trace(format!("read: {} as of {}, since it cannot be had now: {error}", source.url, source.fetched_at));
         return restored(services, source, &candidate.url, now).await.map_err(|_busy| FetchError::ReadersBusy);
     }
     let Some(failure) = PageFailure::of(&error) else { return Err(error) };
     let mut page = failed(services, candidate, failure, now);
     if let FetchError::HostResting { rest, .. } = error {
-        // Until it may be asked again, and not for longer.
+        // Until the host may be queried again.
         page.expires_at = page.expires_at.min(now + EXPIRY_MARGIN + TimeDelta::from_std(rest).unwrap_or_default());
     }
     Ok(page)
 }
 
-/// Rebuilds a stored page on a parser thread, because its text may be megabytes. A page whose text hangs or crashes the
-/// parser is returned as failed; the only error is `NotParsed::NoPlace`.
+/// Rebuilds a stored page on a parser thread, because its text may be megabytes. The only error is
+/// `NotParsed::NoPlace`; a hang or crash gives a failed page.
 async fn restored(
     services: &Services,
     source: &StoredSource,
@@ -363,8 +363,8 @@ async fn restored(
     }
 }
 
-/// A stored page as failed, without its text. In the page cache, it keeps the stored text from being parsed again before
-/// `expires_at`: the store never replaces a readable page by a failed one.
+/// Returns a stored page as failed, without text. In the page cache it prevents another parse before `expires_at`;
+/// the store keeps the readable page.
 fn unparsed(
     source: &StoredSource,
     url: &Url,
@@ -387,7 +387,7 @@ fn unparsed(
     PreparedPage { stored: AtomicBool::new(false), ..from_store(&failed, url) }
 }
 
-/// Reads what was fetched. An error says nothing of the page: nobody had time to read it.
+/// Parses a fetched page. An error only means that no parser was free.
 async fn prepare(
     services: &Services,
     candidate: &Candidate,
@@ -400,7 +400,7 @@ async fn prepare(
     if reading::led_home(&candidate.url, &fetched.final_url) {
         return Ok(empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until));
     }
-    // Parsing is milliseconds of pure work: off the event loop, where a panic of a parser also ends with the page.
+    // Milliseconds of CPU work; a panic affects only this page.
     let rules = services.rules.current();
     let parsing = services.parsers.run(move || {
         let read = reading::read_page(&fetched.body, fetched.content_type.as_deref(), &fetched.final_url);
@@ -433,7 +433,6 @@ fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
     now + TimeDelta::from_std(services.settings.negative_ttl).unwrap_or(TimeDelta::hours(1)) + EXPIRY_MARGIN
 }
 
-/// An unreadable page is tried again sooner than a read one.
 fn failed(services: &Services, candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
     empty_page(candidate, why, now, failure_expiry(services, now))
 }

@@ -1,13 +1,14 @@
-//! Judging again: stored passages and reviews under today's settings and lists, from the database alone. What a model made
-//! of a passage, its freshness and its rank stay as they were found; whom it comes from and what that counts for, the
-//! verdict and everything behind it are computed anew. The same settings give the same result.
+//! Re-evaluates stored passages and reviews with current settings and domain lists, from the database only.
+//!
+//! No model runs. Stances, freshness and rank stay; credibility, quality, verdict and everything derived are computed
+//! again. The same settings give the same result.
 
 use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::changed::Messages;
 use super::context;
-use super::decide::{self, BY_FACT_CHECK, Told};
+use super::decide::{self, BY_FACT_CHECK, DecisionInput};
 use super::judge::is_adjudicator;
 use super::rounding::round;
 use super::services::Listeners;
@@ -28,24 +29,21 @@ use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::language::dates;
 use crate::store::{
-    JudgedBy, Rejudged, Retold, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage,
+    JudgedBy, Rejudged, RescoreMessages, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage,
 };
 
-/// What is judged by.
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub scoring: Scoring,
     pub rules: DomainRules,
-    /// Passages of an item that a result shows.
+    /// Per item.
     pub passages_shown: usize,
     pub claims_per_item: usize,
-    /// Where messages about changed verdicts go.
     pub listeners: Listeners,
-    /// What that is in the store's words.
+    /// These terms, for the store.
     pub judged_by: JudgedBy,
 }
 
-/// An item of which something changed.
 #[derive(Debug, Clone)]
 pub struct Rescored {
     pub result: ItemResult,
@@ -53,8 +51,8 @@ pub struct Rescored {
 }
 
 impl Rescored {
-    /// Writes it, with the messages that tell of it, dated `now` or, if that is later, after the last message about the item. False
-    /// where the item was judged anew or removed meanwhile. A `dry_run` keeps nothing.
+    /// Writes the result and its messages, dated `now` or just after the item's last message. Returns false if the
+    /// item was judged again or removed meanwhile. `dry_run` keeps nothing.
     pub async fn write(
         &self,
         store: &Store,
@@ -69,27 +67,26 @@ impl Rescored {
         loop {
             let messages = Messages::of(&stored.result, &self.result, why, at, &terms.listeners);
             let (outbox, webhooks) = (&messages.outbox, &messages.webhooks);
-            let told = Retold { why, outbox, webhooks, judged_by: &terms.judged_by };
+            let told = RescoreMessages { why, outbox, webhooks, judged_by: &terms.judged_by };
             match store.write_rejudged(&self.result, stored.evaluated_at, &rows, told, at, dry_run).await? {
                 Rewritten::Written => return Ok(true),
                 Rewritten::Overtaken => return Ok(false),
-                // Ends: each further round, another message about the item was written meanwhile.
+                // Terminates: each repetition means that another message was written.
                 Rewritten::TooEarly(last) => at = last + super::commit::NEXT,
             }
         }
     }
 }
 
-/// A claim of which something changed.
 #[derive(Debug, Clone)]
 pub struct RescoredClaim {
     pub before: ClaimResult,
     pub after: ClaimResult,
-    /// Passages whose figures changed; those of denied domains among them.
+    /// Those with changed figures, also of denied domains.
     pub passages: Vec<JudgedPassage>,
 }
 
-/// The item judged again; `None` where nothing changes.
+/// Returns `None` if nothing changes.
 pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> {
     let mut result = stored.result.clone();
     let is_degraded = !result.degraded.is_empty();
@@ -124,18 +121,16 @@ pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> 
     Some(Rescored { result, claims: changed })
 }
 
-/// A claim under today's settings and lists.
 struct Again<'a> {
     before: ClaimResult,
     stored: &'a StoredClaim,
-    /// Of domains that are not denied.
+    /// Without denied domains.
     passages: Vec<JudgedPassage>,
     assessment: Assessment,
-    /// Passages whose figures changed.
     changed: Vec<JudgedPassage>,
 }
 
-/// Who judged the passages: of a claim that a review decided the stored table tells.
+/// Returns who judged. If a review decided, the stored table names the judge.
 fn judge_kind(before: &ClaimResult) -> JudgeKind {
     JudgeKind::of(before.decision.as_ref().map_or(before.judge.as_str(), |decision| decision.table.as_str()))
 }
@@ -164,10 +159,10 @@ impl<'a> Again<'a> {
         Self { before, stored, passages, assessment, changed }
     }
 
-    /// What came of it; `None` where that is what is stored. `shown` passages are shown.
+    /// Returns `None` if nothing differs. `shown` passages are shown.
     fn changed(self, terms: &Terms, shown: usize, language: Option<&str>) -> Option<RescoredClaim> {
         let Self { before, stored, passages, assessment, changed } = self;
-        let told = Told {
+        let told = DecisionInput {
             claim_id: &before.claim_id,
             text: dates::without_written(&before.text),
             shown: &before.text,
@@ -192,26 +187,25 @@ impl<'a> Again<'a> {
         if same(&before, &after, &assessment, &passages) && changed.is_empty() {
             return None;
         }
-        // A correction needs every passage's numbers compared: only now, as most claims do not get here.
+        // Corrections need a number check of every passage, so most claims return before.
         let checks = checks(&before, stored, &passages, language);
-        // What the judge said of the text that was proposed is stored with it; another text it was not asked about.
+        // Only the stored text was judged.
         let asked = before
             .correction
             .as_ref()
             .map(|correction| Asked { text: correction.corrected.clone(), borne_out: correction.borne_out.clone() });
         let auto_correct = stored.auto_correct.unwrap_or(true);
-        let told = Told { auto_correct, checks: &checks, asked: asked.as_ref(), ..told };
+        let told = DecisionInput { auto_correct, checks: &checks, asked: asked.as_ref(), ..told };
         let after = decide::result(&told, &assessment, &terms.scoring, shown);
         Some(RescoredClaim { before, after, passages: changed })
     }
 }
 
-/// The day a claim's relative dates are counted from: the one it was written on, and not the date it means.
+/// Returns the day of writing, from which relative dates count.
 fn reference(claim: &ClaimResult, stored: &StoredClaim) -> Option<DateTime<Utc>> {
     dates::written_on(&claim.text).or(stored.claim_date).or(Some(stored.evaluated_at))
 }
 
-/// The numbers of each passage beside those of the claim.
 fn checks(
     claim: &ClaimResult,
     stored: &StoredClaim,
@@ -227,11 +221,11 @@ fn checks(
     passages.iter().map(check).collect()
 }
 
-/// What a passage counts for today, and whether its domain is denied.
+/// Returns whether the domain is denied, and the passage with current figures.
 fn weighed(stored: &StoredPassage, terms: &Terms) -> (bool, JudgedPassage) {
     let mut passage = stored.passage.clone();
     let mut denied = false;
-    // The operator's own texts are not of the web, whatever their address looks like: their credibility was stated.
+    // Own texts keep their stated credibility, whatever their URL.
     if matches!(passage.origin, Origin::Web | Origin::FactCheck | Origin::Kb)
         && let Ok(address) = Url::parse(&stored.answered)
         && matches!(address.scheme(), "http" | "https")
@@ -245,18 +239,18 @@ fn weighed(stored: &StoredPassage, terms: &Terms) -> (bool, JudgedPassage) {
     (denied, passage)
 }
 
-/// The figures that judging again may change, to what a database keeps of them.
+/// Figures that a re-evaluation can change.
 fn figures(passage: &JudgedPassage) -> (i64, i64, &'static str) {
     (exact(passage.credibility), exact(passage.quality), passage.source_type.as_str())
 }
 
-/// Twelve digits: what is written and read again as text may differ in the last bit.
+/// Rounds to twelve digits: the last bit may change in a text.
 fn exact(figure: f64) -> i64 {
     (figure * 1e12).round() as i64
 }
 
-/// Whether judging again came to what is stored. Words follow from figures, so only these are compared. What a language model
-/// cites in its own words is cited by its choice, and stays while it is there.
+/// Whether the result equals the stored one. Texts follow from figures. A language model's citations stay while their
+/// passages exist.
 fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, passages: &[JudgedPassage]) -> bool {
     type Said<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note]);
     fn said(claim: &ClaimResult) -> Said<'_> {
@@ -280,7 +274,7 @@ fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, pass
         }
 }
 
-/// Whether the stored posterior is the one of today's table. Both are rounded to four digits, of which the last may differ.
+/// Posteriors are rounded to four digits, of which the last may differ.
 fn same_decision(before: Option<&Decision>, after: Option<&Decision>) -> bool {
     let posterior = |decision: &Decision| {
         let Posterior { supported, refuted, contested, open } = decision.posterior;

@@ -1,7 +1,7 @@
-//! Figures as they are stored and shown.
+//! Rounding of stored and shown figures.
 
-/// Four digits: more would suggest a precision nobody has.
+/// Rounds to four digits; the figures are not more precise.
 pub(super) fn round(value: f64) -> f64 {
-    // Adding zero turns the negative zero that rounding leaves into a plain one.
+    // Adding zero turns -0.0 into 0.0.
     (value * 10_000.0).round() / 10_000.0 + 0.0
 }

@@ -1,4 +1,6 @@
-//! What the stages work with. Built once by `app`, shared by every item.
+//! Services and settings of the stages, built once by `app`.
+//! A setting is a field here that `config` sets and documents.
+//! Domain lists can change while the daemon runs; an item keeps those it started with.
 
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
@@ -15,18 +17,16 @@ use crate::outbound::Tenants;
 use crate::outbound::pages::PageFetcher;
 use crate::parsing::Parsers;
 use crate::providers::{Answer, Provider};
-use crate::store::{Basis, JudgedBy, Store};
+use crate::store::{JudgedBy, JudgingVersion, Store};
 use crate::telemetry::metrics;
 
 use super::languages::plain;
 use super::page::PreparedPage;
 use super::{ItemLocks, LanguagePolicy, Latencies, PipelineError, Steps};
 
-/// The numbers the stages go by; each comes from `config`, where its reason stands.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub enrichment_enabled: bool,
-    /// Channels that get Phase 2.
     pub pilot: Pilot,
     pub min_importance: f64,
     pub max_sources: usize,
@@ -36,57 +36,52 @@ pub struct Settings {
     pub claims_per_item: usize,
     pub queries_per_claim: usize,
     pub languages: LanguagePolicy,
-    /// Passages looked at closely for one claim, shared out over `max_sources` pages.
+    /// Embedded passages, over `max_sources` pages.
     pub passages_per_claim: usize,
     pub judged_passages: usize,
-    /// Of one claim, those put into a language that the judge reads, where a translator is configured.
+    /// Per claim.
     pub translated_passages: usize,
-    /// Of one item, characters of such passages.
+    /// Per item.
     pub translated_chars: usize,
-    /// Of one independent group, among those judged.
     pub passages_per_group: usize,
-    /// Of an item, its claims together.
+    /// Per item, for all claims.
     pub passages_shown: usize,
     pub scoring: Scoring,
     pub evidence_ttl: Duration,
     pub negative_ttl: Duration,
-    /// How long a stored page is taken as it is.
+    /// Older stored pages are fetched again.
     pub page_ttl: Duration,
     pub dedup_similarity: f64,
     pub similar_item_window: Duration,
     pub similar_item_threshold: f64,
-    /// Mean relevance from which stored evidence may settle a claim alone.
+    /// Minimum mean relevance of stored evidence that decides alone.
     pub sufficient_relevance: f64,
-    /// How long ago stored evidence may have been read that settles alone what may change any day.
+    /// Maximum age of stored evidence that decides a changeable claim alone.
     pub sufficient_age: Duration,
-    /// Where results go; `None` without a broker: nobody would collect them.
+    /// `None` without a broker.
     pub results_exchange: Option<String>,
-    /// The web servers that results are posted to.
     pub webhooks: Vec<WebhookTarget>,
     pub search_results: usize,
-    /// What a message id does not name is done again, though it was done before: a recording must hold all of it.
+    /// Repeats finished requests without a message id: a recording must be complete.
     pub redo: bool,
-    /// Of an item, calls to the language model, and US dollars for them.
+    /// Per item.
     pub llm_calls_per_item: u32,
     pub llm_usd_per_item: f64,
-    /// How long after retrieval began the model's own search is started.
+    /// After retrieval starts.
     pub llm_search_after: Duration,
-    /// How pages that an item links to are read; `None` where they are not.
+    /// `None`: linked pages are not read.
     pub links: Option<LinkSettings>,
 }
 
 impl Settings {
-    /// Where messages about results go.
     pub fn listeners(&self) -> Listeners {
         Listeners { results_exchange: self.results_exchange.clone(), webhooks: self.webhooks.clone() }
     }
 }
 
-/// A web server that results are posted to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookTarget {
     pub name: String,
-    /// The events that are posted to it.
     pub events: Vec<Event>,
 }
 
@@ -96,32 +91,31 @@ impl WebhookTarget {
     }
 }
 
-/// Where messages about results go.
+/// Receivers of messages about results.
 #[derive(Debug, Clone, Default)]
 pub struct Listeners {
-    /// `None`: nobody listens at the broker.
+    /// `None` without a broker.
     pub results_exchange: Option<String>,
     pub webhooks: Vec<WebhookTarget>,
 }
 
-/// How pages that an item links to become texts of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkSettings {
-    /// Of one item.
+    /// Per item.
     pub most: usize,
-    /// For one page, and for all of an item.
+    /// For one page, and all of an item.
     pub per_link: Duration,
     pub total: Duration,
-    /// Characters taken of a page.
+    /// Per page.
     pub characters: usize,
 }
 
-/// The channels of a pilot; `None` is every channel, and items without one.
+/// Channels of the pilot; `None` covers every item.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pilot(Option<Vec<String>>);
 
 impl Pilot {
-    /// `all` among the names means everybody. `@name` and `name` are the same, case aside.
+    /// Reads the names: `all` covers everything; case and `@` are ignored.
     pub fn new(names: &[String]) -> Self {
         if names.iter().any(|name| name.eq_ignore_ascii_case("all")) {
             return Self(None);
@@ -137,33 +131,32 @@ impl Pilot {
     }
 }
 
-/// The providers in the order they are asked.
+/// Providers in query order.
 #[derive(Debug, Clone, Default)]
 pub struct SearchProviders {
     pub fact_check: Option<Arc<dyn Provider>>,
-    /// Our own stored evidence: before everybody else, and alone where it suffices.
+    /// Queried first, and alone if it suffices.
     pub knowledge: Option<Arc<dyn Provider>>,
-    /// The operator's own material: corpus, endpoints, database.
+    /// Corpus, endpoints and database.
     pub own: Vec<Arc<dyn Provider>>,
-    /// Feeds and search engines, in fallback order.
+    /// In fallback order.
     pub search: Vec<Arc<dyn Provider>>,
-    /// Known providers that lack a key or an address.
+    /// Without key or address.
     pub unconfigured: Vec<&'static str>,
-    /// Known providers that the operator switched off.
     pub disabled: Vec<&'static str>,
 }
 
 impl SearchProviders {
-    /// All that can be asked, in the order they are shown.
+    /// Returns the providers in display order.
     pub fn configured(&self) -> impl Iterator<Item = &Arc<dyn Provider>> {
         self.fact_check.iter().chain(&self.knowledge).chain(&self.own).chain(&self.search)
     }
 }
 
-/// The live domain lists; swapped whole when an admin edits them.
+/// The domain lists, replaced as a whole when edited.
 #[derive(Debug, Default)]
 pub struct RulesHandle {
-    /// With their version in the store; `None` where they are of no store.
+    /// With their version in the store.
     rules: RwLock<(Arc<DomainRules>, Option<i64>)>,
 }
 
@@ -172,7 +165,7 @@ impl RulesHandle {
         Self { rules: RwLock::new((Arc::new(rules), version)) }
     }
 
-    /// The lists as of now; an item keeps the ones it started with.
+    /// Returns the current lists; an item keeps those it started with.
     pub fn current(&self) -> Arc<DomainRules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner).0)
     }
@@ -186,7 +179,6 @@ impl RulesHandle {
     }
 }
 
-/// Everything a stage may use.
 #[derive(Debug)]
 pub struct Services {
     pub settings: Settings,
@@ -195,13 +187,10 @@ pub struct Services {
     pub pages: Arc<PageFetcher>,
     pub parsers: Arc<Parsers>,
     pub models: Models,
-    /// What does the work of a model that fails, and of texts that no model reads.
+    /// For failed models, and texts that no model reads.
     pub fallback: Fallback,
-    /// A language model, where the operator has one.
     pub language_model: Option<Arc<LanguageModel>>,
-    /// Steps that are not ours.
     pub steps: Steps,
-    /// Puts claims and passages into other languages; `None` where none is configured.
     pub translator: Option<Arc<dyn Translator>>,
     pub rules: Arc<RulesHandle>,
     pub clock: Arc<dyn Clock>,
@@ -209,22 +198,20 @@ pub struct Services {
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
     pub item_locks: ItemLocks,
-    /// Who shares the month's cap.
+    /// They share the monthly cap.
     pub tenants: Arc<Tenants>,
-    /// How long each provider usually takes, learnt while the process runs.
     pub latencies: Latencies,
-    /// What this process judges by; set where stored items are judged again.
-    pub basis: OnceLock<Basis>,
+    /// Set if stored items are re-evaluated.
+    pub basis: OnceLock<JudgingVersion>,
 }
 
 impl Services {
-    /// What a run that begins now judges by.
     pub(super) fn judged_by(&self) -> JudgedBy {
         JudgedBy { lists: self.rules.version(), basis: self.basis.get().cloned() }
     }
 
-    /// Does work that takes processor time in proportion to an item's texts on a thread of its own. On the runtime's threads
-    /// it would hold up HTTP, heartbeats and the item's own time limit.
+    /// Runs work whose time grows with the texts on a parser thread. On a runtime thread it would delay HTTP,
+    /// heartbeats and deadlines.
     pub(crate) async fn on_thread<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -232,26 +219,23 @@ impl Services {
         self.parsers.run_when_free(work).await.map_err(PipelineError::Texts)
     }
 
-    /// The item's own wish, never more than the operator's limit.
+    /// Returns the item's wish, up to the operator's limit.
     pub(crate) fn time_budget(&self, item: &Item) -> Duration {
         item.options.max_seconds.map_or(self.settings.max_time, |seconds| {
             Duration::from_secs(u64::from(seconds)).min(self.settings.max_time)
         })
     }
 
-    /// What an item may spend on the language model.
     pub(crate) fn item_spend(&self) -> ItemSpend {
         ItemSpend::new(self.settings.llm_calls_per_item, self.settings.llm_usd_per_item)
     }
 
-    /// What is kept of an item's time to ask the adjudicator about what was found.
     pub(crate) fn adjudication_time(&self) -> Duration {
         let by_model = || self.language_model_for(Purpose::Adjudicate).map(LanguageModel::patience);
         let own = self.steps.adjudicator.as_ref().map(|adjudicator| adjudicator.patience());
         own.or_else(by_model).unwrap_or_default()
     }
 
-    /// The language model, where it is switched on for that.
     pub(crate) fn language_model_for(&self, purpose: Purpose) -> Option<&LanguageModel> {
         self.language_model.as_deref().filter(|model| model.is_for(purpose))
     }
@@ -263,7 +247,7 @@ impl Services {
     }
 }
 
-/// Metrics and the one log line of a finished item: its figures, and never its words.
+/// Logs a finished item: figures, never text.
 pub(super) fn count(result: &ItemResult) {
     for claim in &result.claims {
         metrics::verdict(claim.verdict);
@@ -273,7 +257,7 @@ pub(super) fn count(result: &ItemResult) {
     }
     let evidence = || result.claims.iter().flat_map(|claim| &claim.evidence);
     let any = |stance| evidence().any(|row| row.stance == stance);
-    // Where nobody was asked there was nothing to match.
+    // In phase 1 nothing was searched.
     if !result.notes.contains(&Note::Phase1Only) {
         metrics::evidence_match(if any(Stance::Supports) {
             "corroborated"

@@ -1,9 +1,9 @@
-//! Which passages a result shows: all are stored, and a reader sees the best few of an item.
+//! Selects the passages that a result shows: all are stored, the best few are shown.
 
 use crate::domain::evidence::JudgedPassage;
 use crate::judging::verdicts::Assessment;
 
-/// How many passages of a claim there are to show.
+/// Number of passages that a claim can show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Showable {
     cited: usize,
@@ -18,8 +18,7 @@ impl Showable {
     }
 }
 
-/// How many passages each claim of an item shows, `most` together: what is cited always, for a justification points at
-/// it; then one at a time by the claim that shows least, so that each shows some.
+/// Distributes `most` passages. Cited ones are always shown; the rest goes one by one to the claim that shows fewest.
 pub(super) fn shares(claims: &[Showable], most: usize) -> Vec<usize> {
     let mut shares: Vec<usize> = claims.iter().map(|claim| claim.cited).collect();
     let left = most.saturating_sub(shares.iter().sum());
@@ -31,8 +30,7 @@ pub(super) fn shares(claims: &[Showable], most: usize) -> Vec<usize> {
     shares
 }
 
-/// Positions of the passages to show: the cited ones always, then by rank those on topic, `most` at most. What is off
-/// topic is stored, and tells a reader nothing.
+/// Returns cited passages, then those on topic by rank.
 pub(super) fn order(passages: &[JudgedPassage], assessment: &Assessment, floor: f64, most: usize) -> Vec<usize> {
     let mut order = cited(passages, assessment);
     for (position, passage) in passages.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! Steps that a program which uses this library puts in the place of ours; without any, the pipeline runs as it ships.
+//! Custom steps that replace claim extraction, gathering or adjudication; see `examples/own_steps.rs`.
 //!
-//! What a step brings goes the same way as everything else: claims stand where their text bears them out, texts are judged,
-//! copies count once, and an adjudicator alone makes nothing firm. `examples/own_steps.rs` replaces all three.
+//! Their output is treated like the pipeline's own: texts must support claims, copies count once, and an adjudicator
+//! alone never makes a verdict conclusive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +11,23 @@ use tokio::time::{Instant, timeout_at};
 use crate::inference::steps::{Adjudicator, ClaimExtractor, StepError};
 use crate::providers::gatherer::Gatherer;
 
-/// How long after its end a step is waited for: whoever keeps to its time says himself why he could not.
+/// Extra time in which a step can report its own timeout.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// The steps that are another's.
 #[derive(Debug, Clone, Default)]
 pub struct Steps {
-    /// Takes the claims out of texts, in the place of rules and language model; of what it has nothing to say of, the rules
-    /// do.
+    /// Extracts claims instead of rules and language model. The rules are used for texts on which it returns nothing.
     pub claims: Option<Arc<dyn ClaimExtractor>>,
     pub gatherers: Gatherers,
-    /// Says what passages say of the claims, in the place of the language model and beside the judge in the process.
+    /// Adjudicates instead of the language model, in addition to the NLI model.
     pub adjudicator: Option<Arc<dyn Adjudicator>>,
 }
 
-/// Who else gathers evidence.
 #[derive(Debug, Clone)]
 pub enum Gatherers {
-    /// Beside the providers that the configuration names, and before those who search the web.
+    /// In addition to the configured providers, before web search.
     Beside(Vec<Arc<dyn Gatherer>>),
-    /// In their place: nobody else is asked, fact-checkers and own knowledge included.
+    /// Instead of all providers, including fact-checks and the evidence store.
     Instead(Vec<Arc<dyn Gatherer>>),
 }
 
@@ -40,7 +37,7 @@ impl Default for Gatherers {
     }
 }
 
-/// What a step answers, if it does before `until`.
+/// Returns the step's answer, or an error after `until`.
 pub(super) async fn in_time<T>(
     until: Instant,
     step: impl Future<Output = Result<Option<T>, StepError>>,

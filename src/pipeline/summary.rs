@@ -1,5 +1,5 @@
-//! Overall summary: where the operator has a language model for it, a line for each claim of an item with several. The rules
-//! of what holds are in `judging::summaries`; where it does not, or the model fails, the counted summary stands.
+//! Summarises an item with several claims by a language model, one line per claim.
+//! The rules are in `judging::summaries`. If a line breaks them or the model fails, the counted summary stays.
 
 use super::decide::Decided;
 use super::normalise::Normal;
@@ -12,7 +12,7 @@ use crate::judging::summaries::{cited_rows, lined, place_of, rows_of, worded};
 use crate::language::detect;
 use crate::telemetry::metrics;
 
-/// Claims with a verdict from which an item has a summary.
+/// Claims with a verdict that an item needs for a summary.
 const LEAST: usize = 2;
 
 pub(super) async fn summary(

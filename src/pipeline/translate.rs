@@ -1,10 +1,11 @@
-//! Translation for judging. The stance model that ships reads English, Russian and Ukrainian; where a translator is
-//! configured, a claim and the few best passages in another language are put into one the model reads, judged there, and said
-//! so (`model:…+translated`). What is stored and cited stays the original text, and figures and dates are compared in it.
+//! Translates claims and passages for the NLI model.
 //!
-//! Bounded: so many passages a claim, so many characters an item ([`super::Settings`]); what was translated is kept by the
-//! translator itself, so a retry and the next item of the same story cost nothing. What cannot be translated is compared by
-//! words, and the item says that the translator failed.
+//! The shipped model reads English, Russian and Ukrainian. With a translator, a claim and its best passages in other
+//! languages are judged in translation (`model:…+translated`). The original is stored and cited, and its figures and
+//! dates are compared.
+//!
+//! Limits: passages per claim and characters per item ([`super::Settings`]). The translator caches its answers. After
+//! a failure, texts are compared by words and the result is degraded.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,17 +24,16 @@ use crate::judging::profile::TextProfile;
 use crate::language::sentences;
 use crate::outbound::AskError;
 
-/// What a judge's name ends in where a translation stands between the texts and the judgement.
+/// Suffix of a judge's name.
 pub(super) const TRANSLATED: &str = "translated";
 
-/// Passages of an item that are translated at the same time: a small server has few threads.
+/// Parallel translations: a small server has few threads.
 const AT_ONCE: usize = 4;
 
-/// Characters put to the translator at once. A sentence takes a small server a second or two, and it is given four; a model
-/// stops after some four hundred tokens.
+/// Characters per request: a small server takes one or two of four seconds per sentence, and a model stops after
+/// about 400 tokens.
 const LONGEST: usize = 320;
 
-/// The question that a translator is asked for judging, which a claim's own text is no part of.
 #[derive(Debug, Clone, Copy)]
 struct Wish<'a> {
     from: Option<&'a str>,
@@ -41,18 +41,15 @@ struct Wish<'a> {
     until: Instant,
 }
 
-/// A pair as it is put to the judge.
 #[derive(Debug, Clone)]
 pub(super) struct Readable {
-    /// In the language that the judge reads; `None` where it stays as it is.
+    /// `None` if it stays as it is.
     pub(super) pair: Option<Pair>,
-    /// Whether a text in it is a translation, of ours or the claim's own for its queries.
     pub(super) translated: bool,
 }
 
-/// The claim in the languages of these pages, where it is known or worth asking for: known from the queries, or the one
-/// language that the judge reads while it does not read the claim's own. Where it reads both as they stand, nothing is
-/// lost in translation.
+/// Returns translations of the claim into the pages' languages: existing ones, and one for the NLI model if it does
+/// not read the claim. None if it reads both.
 pub(super) async fn in_languages_of(
     services: &Services,
     claim: &Claim,
@@ -87,7 +84,7 @@ pub(super) async fn in_languages_of(
     found
 }
 
-/// The claim in that language, asked for once; `None` where no translator is configured or it fails, which the item says.
+/// Translates the claim once; `None` without a translator, or if it fails.
 pub(super) async fn of_claim(
     services: &Services,
     claim: &Claim,
@@ -103,7 +100,7 @@ pub(super) async fn of_claim(
     }
 }
 
-/// The same, for whom a translation is a help and no more: what keeps it from being had is the caller's to tell.
+/// Translates as [`of_claim`], but returns the error.
 pub(super) async fn try_claim(
     services: &Services,
     claim: &Claim,
@@ -125,7 +122,6 @@ pub(super) async fn try_claim(
     Ok(Some(keep(services, claim, into, profile, journal).await))
 }
 
-/// Keeps the claim in another language, with the vector it is compared by.
 pub(super) async fn keep(
     services: &Services,
     claim: &Claim,
@@ -137,15 +133,13 @@ pub(super) async fn keep(
     claim.renderings.keep(language, profile.embedded(embedding.vector, embedding.space))
 }
 
-/// A pair that the judge does not read both texts of, and where it stands among those asked about.
 struct Unread<'a> {
     at: usize,
     claim: &'a Claim,
     passage: &'a Arc<TextProfile>,
 }
 
-/// The pairs as the judge is asked about them, in order: of those it does not read, the best few of each claim (pairs stand
-/// best first) in the language it reads.
+/// Returns the pairs in order. Of those that the NLI model cannot read, each claim's first, best ones are translated.
 pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], journal: &Journal) -> Vec<Readable> {
     let mut readable: Vec<Readable> = asked
         .iter()
@@ -193,7 +187,7 @@ pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], jou
     readable
 }
 
-/// The first of each claim, as many as are allowed, while the item's characters last. What the judge reads itself costs none.
+/// Selects each claim's first pairs within the limits.
 fn within_bounds<'a, 'b>(services: &Services, unread: &'b [Unread<'a>], journal: &Journal) -> Vec<&'b Unread<'a>> {
     let settings = &services.settings;
     let mut chosen: Vec<&Unread<'_>> = Vec::new();
@@ -209,7 +203,7 @@ fn within_bounds<'a, 'b>(services: &Services, unread: &'b [Unread<'a>], journal:
     chosen
 }
 
-/// The passages in that language, in order; `None` for what the judge reads as it is, and for what could not be translated.
+/// Returns `None` for passages that the model reads, and for failures.
 async fn passages(services: &Services, chosen: &[&Unread<'_>], into: &str, journal: &Journal) -> Vec<Option<String>> {
     let one = |unread: &&Unread<'_>| passage(services, Arc::clone(unread.passage), into, journal).boxed();
     let asked: Vec<BoxFuture<'_, Option<String>>> = chosen.iter().map(one).collect();
@@ -231,7 +225,7 @@ async fn passage(services: &Services, own: Arc<TextProfile>, into: &str, journal
     }
 }
 
-/// The whole text in the other language; `None` where any of it has no translation, for half a passage may say the opposite.
+/// Translates a text; `None` if any part fails: half a passage may say the opposite.
 async fn whole(
     translator: &dyn Translator,
     text: &str,
@@ -253,7 +247,7 @@ async fn whole(
     outcome.map(|is_whole| (is_whole && !told.is_empty()).then(|| told.join(" ")))
 }
 
-/// The text in lines of whole sentences, none much longer than [`LONGEST`] unless a sentence is.
+/// Splits into whole sentences, up to [`LONGEST`] or one sentence.
 fn pieces(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for sentence in sentences::sentences(text) {
@@ -274,13 +268,13 @@ fn failed(services: &Services, what: &str, error: &AskError, journal: &Journal) 
     let name = services.translator.as_ref().map_or("no translator", |translator| translator.name());
     let cause = Degradation::ModelFailed("translator".to_owned());
     if !journal.is_degraded_by(&cause) {
-        tracing::warn!(%error, translator = name, "{what} could not be translated; it is compared by words");
+        tracing::warn!(%error, translator = name, "translation of {what} failed; comparing words");
         journal.degrade(cause);
     }
     journal.trace(format!("translate: {what} is compared by words: {name} failed: {error}"));
 }
 
-/// Whether the item has used up what it may spend on the language model, or its tenant its share, and this is one.
+/// Whether the budget of item or tenant is used up.
 fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
     if translator.is_language_model() && journal.is_out_of_money() {
         journal.degrade(Degradation::Budget);
@@ -294,8 +288,7 @@ fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
     is_too_dear
 }
 
-/// Counts the calls to a language model for the item; an answer that was known is none, and neither is one of a translation
-/// server.
+/// Counts calls; cached answers and translation servers are free.
 pub(super) fn count(translator: &dyn Translator, translated: &Translated, journal: &Journal) {
     let Translated { attempts, tokens: (read, written), usd, .. } = translated;
     if *attempts > 0 && translator.is_language_model() {

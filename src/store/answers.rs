@@ -1,8 +1,7 @@
-//! What providers answered lately, shared by every process: answers with their time, and claims by which one process asks
-//! while the others wait.
+//! Cached answers of providers, with single flight: one process asks while others wait.
 //!
-//! Fact-check answers have a table of their own, by the normalised claim; everything else is kept by the hash of the
-//! question. An empty answer is an answer: "asked, nothing found". "Could not ask" never comes here.
+//! Fact-check answers are stored by normalised claim in `fact_check_cache`, others by the hash of the query. An empty
+//! answer is cached; a failed call never is.
 
 use std::time::Duration;
 
@@ -12,67 +11,61 @@ use serde_json::Value;
 
 use super::bounded::BoundedPool;
 use super::commit::rows;
-use super::together::Together;
+use super::together::BatchLoader;
 use super::{Store, StoreError, storable};
 
-/// Rows kept at most, whatever their time; at a few kB each a few gigabytes. The ones that expire first go first. An item asks
-/// some ten questions, so that a thousand items a second fill this in under two minutes, and ten in three hours.
+/// Maximum rows, a few kB each. Those that expire first are removed. At ten queries per item, 1,000 items a second fill
+/// this in two minutes, ten in three hours.
 const MOST_ANSWERS: i64 = 1_000_000;
-/// Longest claim that is the key of a row in `fact_check_cache`, bytes.
+/// Longest claim used as a key of `fact_check_cache`, bytes.
 const MAX_CLAIM_BYTES: usize = 2_000;
-/// Rows removed per statement.
 const BATCH: i64 = 1_000;
 
-/// A question as the store knows it.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerKey<'a> {
-    /// The hash of the question, unique over all providers.
+    /// Hash of the query, unique over all providers.
     pub hash: &'a str,
     pub provider: &'a str,
-    /// The normalised claim of a fact-check lookup; `None` for a search.
+    /// Normalised claim of a fact-check lookup; `None` for a search.
     pub claim: Option<&'a str>,
 }
 
 impl AnswerKey<'_> {
-    /// The claim under which `fact_check_cache` keeps the answer. A claim that is too long for its index is kept among the other
-    /// answers, by the hash of the question.
+    /// Returns the key in `fact_check_cache`; `None` if too long for its index. The answer is then stored by hash.
     fn indexed_claim(claim: Option<&str>) -> Option<String> {
         claim.filter(|claim| claim.len() <= MAX_CLAIM_BYTES).map(|claim| storable(claim).into_owned())
     }
 }
 
-/// An answer with its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptAnswer {
     pub answer: Value,
     pub expires_at: DateTime<Utc>,
 }
 
-/// What a look at a question gave.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerLook {
     Kept(KeptAnswer),
-    /// Nobody knows, and nobody else asks: it is the caller's to ask, until the lease is over.
+    /// The caller must ask within the lease.
     Claimed,
-    /// Another process is asking.
+    /// Another process asks.
     Held,
 }
 
-/// What became of a question: its answer, or only that its claim is let go.
+/// The answer to a query, or only the release of its claim.
 #[derive(Debug, Clone, Serialize)]
 pub struct AnswerNote {
     pub key: String,
     pub provider: String,
     pub claim: Option<String>,
-    /// `None`: nothing was learnt.
+    /// `None`: no answer.
     pub answer: Option<Value>,
     pub cached_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
-    /// Under which the question was claimed.
+    /// Holder of the claim on the query.
     pub holder: Option<String>,
 }
 
-/// A question among those that are put together.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     key: String,
@@ -84,11 +77,10 @@ pub(super) struct Asked {
     lease: f64,
 }
 
-pub(super) type Looks = Together<Asked, AnswerLook>;
+pub(super) type Looks = BatchLoader<Asked, AnswerLook>;
 
-/// Answers are kept by the clock of the database; `moment` is the asker's clock, by which the end of an answer is returned.
-/// Asked in the order of their keys, since a claim holds its row until the statement is done: two processes with the same
-/// questions wait for each other one way only.
+/// Expiry is stored by the database's clock and returned by the caller's (`moment`). In key order, because a claim
+/// locks its row until the statement ends and two processes could deadlock.
 macro_rules! in_order {
     ($said:literal) => {
         concat!(
@@ -104,7 +96,7 @@ macro_rules! in_order {
 }
 
 pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
-    Together::new(move |asked: Vec<Asked>| {
+    BatchLoader::new(move |asked: Vec<Asked>| {
         let pool = pool.clone();
         Box::pin(async move {
             let of = |text: fn(&Asked) -> &str| asked.iter().map(text).collect::<Vec<_>>();
@@ -137,9 +129,8 @@ pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
 }
 
 impl Store {
-    /// The kept answer, or the claim to the question for `lease`, or the word that another one has it. Questions of one
-    /// moment go in one statement. The claim is freed by [`Store::note_answers`] with the same `holder`, or by its end. The
-    /// embedded store belongs to one process: there is nobody to claim anything from, and nothing to be freed.
+    /// Returns the cached answer, a claim for `lease`, or `Held`. Concurrent lookups share a statement.
+    /// [`Store::note_answers`] with the same `holder` ends the claim. The embedded store needs none.
     pub async fn answer_or_claim(
         &self,
         key: AnswerKey<'_>,
@@ -158,7 +149,7 @@ impl Store {
         self.again(|| self.looks.ask(asked.clone())).await
     }
 
-    /// Keeps a claim for another `lease`; one that somebody else took meanwhile stays theirs.
+    /// Extends a claim unless another process took it.
     pub async fn renew_claim(&self, key: AnswerKey<'_>, holder: &str, lease: Duration) -> Result<(), StoreError> {
         sqlx::query(
             "UPDATE answer_claims SET until = clock_timestamp() + make_interval(secs => $3) WHERE key = $1 AND holder = $2",
@@ -171,8 +162,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes answers and frees claims, all in one statement. An older answer never replaces a newer one. `now` is the clock by
-    /// which the notes are dated.
+    /// Stores answers and releases claims. An older answer never replaces a newer one. `now`: clock of the notes.
     pub async fn note_answers(&self, notes: &[AnswerNote], now: DateTime<Utc>) -> Result<(), StoreError> {
         if notes.is_empty() {
             return Ok(());
@@ -181,7 +171,7 @@ impl Store {
             .iter()
             .map(|note| AnswerNote { claim: AnswerKey::indexed_claim(note.claim.as_deref()), ..note.clone() })
             .collect();
-        // Written in the order of their keys, so that two processes with the same ones cannot deadlock.
+        // In key order, so that two processes cannot deadlock.
         sqlx::query(
             "WITH given AS (
                  SELECT key, provider, claim, answer, holder, now() + (cached_at - $2) AS cached_at,
@@ -215,13 +205,13 @@ impl Store {
         Ok(())
     }
 
-    /// Removes answers that have expired, claims whose end is long past, and the answers that are too many. Gives the
-    /// number of answers removed. Rows that another process holds are left to it.
+    /// Removes expired answers, old claims and answers beyond the maximum. Returns the number of answers; skips locked
+    /// rows.
     pub async fn tidy_answers(&self) -> Result<i64, StoreError> {
         self.tidy_answers_to(MOST_ANSWERS).await
     }
 
-    /// [`Store::tidy_answers`] with a bound of the caller's.
+    /// [`Store::tidy_answers`] with another maximum.
     pub async fn tidy_answers_to(&self, most: i64) -> Result<i64, StoreError> {
         sqlx::query(
             "DELETE FROM answer_claims WHERE key IN (SELECT key FROM answer_claims
@@ -230,7 +220,7 @@ impl Store {
         )
         .execute(&self.pool)
         .await?;
-        // Once, since it walks the index of all that stays.
+        // Once only: it scans the whole index.
         let too_many = sqlx::query_scalar("SELECT expires_at FROM answers ORDER BY expires_at DESC OFFSET $1 LIMIT 1");
         let too_many: Option<DateTime<Utc>> = too_many.bind(most).fetch_optional(&self.pool).await?;
         let mut removed = 0;

@@ -1,4 +1,6 @@
-//! Who changed what.
+//! The audit log of administrators' actions.
+//!
+//! Edits of the domain lists have their own table and are merged on reading.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -7,21 +9,20 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// Something that a person did.
+/// An action of a user.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AuditEntry {
     pub at: DateTime<Utc>,
-    /// `ADMIN_TOKEN`, `token <name>`, `this machine` or `command line`, with the address where there is one.
+    /// `ADMIN_TOKEN`, `token <name>`, `this machine` or `command line`, with the address if known.
     pub who: String,
-    /// What was done: `domain.add`, `provider.reset`, `dead.requeue`, `token.add`, …
+    /// `domain.add`, `provider.reset`, `dead.requeue`, `token.add`, …
     pub action: String,
-    /// To what.
+    /// The object of the action, for example a domain.
     pub subject: String,
     pub detail: Option<serde_json::Value>,
 }
 
 impl Store {
-    /// Writes it down.
     pub async fn note_audit(&self, entry: &AuditEntry) -> Result<(), StoreError> {
         sqlx::query("INSERT INTO audit_log (at, who, action, subject, detail) VALUES ($1, $2, $3, $4, $5)")
             .bind(entry.at)
@@ -34,7 +35,7 @@ impl Store {
         Ok(())
     }
 
-    /// What was done, edits of the domain lists among it, the latest first.
+    /// Returns actions and edits of the domain lists, latest first.
     pub async fn audit(&self, limit: i64) -> Result<Vec<AuditEntry>, StoreError> {
         let rows = sqlx::query(
             "(SELECT at, who, action, subject, detail, id FROM audit_log ORDER BY id DESC LIMIT $1)

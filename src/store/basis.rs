@@ -1,4 +1,7 @@
-//! What results are judged by beside the evidence, and what is due when that is something else than before.
+//! The settings and models that verdicts depend on. A change makes earlier results due for re-evaluation.
+//!
+//! [`Store::judge_by`] first stores the new version, so that writers of old results detect it. A second transaction
+//! adds the earlier items; after a crash, the next call continues.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -8,40 +11,38 @@ use super::rejudging::{AGAIN, MOST_NOTED};
 use super::{Store, StoreError};
 use crate::domain::Reason;
 
-/// What verdicts follow from beside the evidence. Two processes with the same configuration have the same.
+/// Version of settings and models, equal for processes with equal configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Basis {
-    /// Of everything that judging from the store depends on.
+pub struct JudgingVersion {
     pub settings: String,
-    /// The models at work.
     pub models: String,
 }
 
-/// What a result was judged by: one that is written when something else is in force already is due at once.
+/// Versions a result was judged by. If outdated when it is written, it is due at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JudgedBy {
-    /// The version of the domain lists; `None` where it is not known.
+    /// Version of the domain lists, if known.
     pub lists: Option<i64>,
-    /// `None` where it is nobody's to judge again, as of a command.
-    pub basis: Option<Basis>,
+    /// `None` if the result is never re-evaluated, for example from a command.
+    pub basis: Option<JudgingVersion>,
 }
 
-impl Basis {
+impl JudgingVersion {
     pub(super) fn stored(&self) -> serde_json::Value {
         json!({"settings": self.settings, "models": self.models})
     }
 }
 
 impl Store {
-    /// Notes what verdicts follow from now on, and the items judged since then by something else as due. The number of these;
-    /// `None` where nothing was noted before, or nothing is different.
-    pub async fn judge_by(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
+    /// Stores the version and makes items due that another one judged since then. Returns their number; `None` at the
+    /// first call or without a change.
+    pub async fn judge_by(&self, basis: &JudgingVersion, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
         self.in_time(self.judge_by_now(basis, since)).await
     }
 
-    async fn judge_by_now(&self, basis: &Basis, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
+    async fn judge_by_now(&self, basis: &JudgingVersion, since: DateTime<Utc>) -> Result<Option<u64>, StoreError> {
         self.put_in_force(basis).await?;
-        // Of a process that ended in between as well.
+        // Includes the work of a process that ended in between.
         let mut transaction = self.transaction().await?;
         let pending: Option<serde_json::Value> =
             sqlx::query_scalar("SELECT value FROM store_settings WHERE key = 'rejudging_pending' FOR UPDATE")
@@ -59,9 +60,9 @@ impl Store {
         Ok(Some(noted))
     }
 
-    /// From now on whoever writes a result that was judged by something else notes it. What was written before is to be noted,
-    /// which may take seconds, in a transaction of its own.
-    async fn put_in_force(&self, basis: &Basis) -> Result<(), StoreError> {
+    /// Stores the version: later writers of older results mark them. Earlier items take seconds and get their own
+    /// transaction.
+    async fn put_in_force(&self, basis: &JudgingVersion) -> Result<(), StoreError> {
         let mut transaction = self.transaction().await?;
         let first = sqlx::query(
             "INSERT INTO store_settings (key, value, updated_at) VALUES ('rejudging_basis', $1, now())
@@ -97,13 +98,13 @@ impl Store {
         .bind(serde_json::Value::Object(pending))
         .execute(&mut *transaction)
         .await?;
-        // Committing waits for results that are being written (`await_results`).
+        // The commit waits for results that are being written (`await_results`).
         transaction.commit().await?;
         Ok(())
     }
 
-    /// Returns true when the process that came last judges by the same: one with other settings would turn answers back.
-    pub async fn is_judged_by(&self, basis: &Basis) -> Result<bool, StoreError> {
+    /// Returns true if the stored version is this one. Another process would otherwise revert answers.
+    pub async fn is_judged_by(&self, basis: &JudgingVersion) -> Result<bool, StoreError> {
         let same: Option<bool> =
             sqlx::query_scalar("SELECT value = $1 FROM store_settings WHERE key = 'rejudging_basis'")
                 .bind(basis.stored())
@@ -113,7 +114,7 @@ impl Store {
     }
 }
 
-/// Notes the items judged since then, the latest of them where there are too many.
+/// Makes the items judged since then due, at most the latest [`MOST_NOTED`].
 async fn note_all(connection: &mut PgConnection, reason: Reason, since: DateTime<Utc>) -> Result<u64, StoreError> {
     let noted = sqlx::query(sqlx::AssertSqlSafe(format!(
         "INSERT INTO rejudging (item_id, asks, reason)

@@ -1,10 +1,8 @@
-//! The pool, with an end to every wait for an answer to a statement on it, and to work of several statements on a connection
-//! that is taken out of it, as in a transaction.
+//! A connection pool with a time limit on each statement and transaction.
 //!
-//! The server ends a statement after its own limit, so an answer that has not come some time after will never come: the
-//! connection was lost without a word, as firewalls and proxies do that forget what is idle or hang themselves. The system
-//! gives such a connection up after a quarter of an hour, and never while somebody between takes what is sent. Until then
-//! whoever waits would hold its place in the pool, and soon all places were held.
+//! The server cancels long statements. If no answer comes some time later, the connection was lost silently, for
+//! example by a firewall. The operating system notices after 15 minutes, or never behind a proxy. Waiting callers would
+//! soon hold the whole pool.
 
 use std::future::Future;
 use std::io;
@@ -18,36 +16,35 @@ use sqlx::postgres::{PgConnection, PgQueryResult, PgRow, PgStatement, PgTypeInfo
 use sqlx::{Describe, Either, Execute, Executor, PgPool, Postgres, SqlStr};
 use tokio::time::{Instant, timeout};
 
-/// Beyond what the server and the pool may take, for the way there and back on a busy machine.
+/// Added to server and pool limits for network delay.
 const MARGIN: Duration = Duration::from_secs(5);
-/// A connection that is given back is idle: its round trip is a moment.
+/// Limit for testing a returned, idle connection.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
-/// So long after a statement was cut off its connection has been given back.
+/// Time within which a connection is returned after a cancelled statement.
 const LATELY: Duration = Duration::from_secs(2);
 
-/// A pool whose statements end. What is done on a connection that was taken out of it is bounded by its taker.
+/// A pool with limited statements. Callers must limit work on an acquired connection.
 #[derive(Debug, Clone)]
 pub(super) struct BoundedPool {
     pool: PgPool,
-    /// None: the server has no limit of its own, and runs inside this process.
+    /// `None`: the embedded server, which has no limit.
     limit: Option<Duration>,
-    cuts: Cuts,
+    cuts: LastCancelled,
 }
 
-/// When a statement was last cut off, by its limit or since nobody waits for it any more.
+/// Time of the last statement that ran out of time or was dropped.
 ///
-/// The pool tests a connection that is given back by a round trip, and would wait for the answer for ever, in the connection's
-/// place. So whatever is given back soon after a cut is tested here before that, with an end; at other times a second round
-/// trip would be for nothing.
+/// The pool pings a returned connection without a limit. After a recent cancellation, connections are first tested here
+/// with one; at other times that would waste a round trip.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cuts(Arc<Mutex<Option<Instant>>>);
+pub(super) struct LastCancelled(Arc<Mutex<Option<Instant>>>);
 
-impl Cuts {
+impl LastCancelled {
     fn note(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Whether a connection that is given back is good, as far as that has to be asked.
+    /// Tests a returned connection if a statement was cancelled recently.
     pub(super) async fn spared(&self, connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
         let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_none_or(|last| last.elapsed() > LATELY) {
@@ -60,9 +57,9 @@ impl Cuts {
     }
 }
 
-/// Notes a cut unless its statement came to an end.
+/// Records a cancellation unless the statement ended.
 struct Running {
-    cuts: Cuts,
+    cuts: LastCancelled,
     has_ended: bool,
 }
 
@@ -80,12 +77,12 @@ pub(super) fn silence() -> sqlx::Error {
 }
 
 impl BoundedPool {
-    /// `statement`: when the server ends a statement; `acquire`: how long a free connection is waited for.
-    pub(super) fn new(pool: PgPool, statement: Option<Duration>, acquire: Duration, cuts: Cuts) -> Self {
+    /// `statement`: server's limit; `acquire`: wait for a free connection.
+    pub(super) fn new(pool: PgPool, statement: Option<Duration>, acquire: Duration, cuts: LastCancelled) -> Self {
         Self { pool, limit: statement.map(|statement| statement + acquire + MARGIN), cuts }
     }
 
-    /// Connections: idle, in use, at most.
+    /// Numbers of connections: idle, in use, maximum.
     pub(super) fn state(&self) -> (usize, usize, usize) {
         let count = |connections: u32| usize::try_from(connections).unwrap_or(usize::MAX);
         let idle = self.pool.num_idle();
@@ -96,7 +93,7 @@ impl BoundedPool {
         Running { cuts: self.cuts.clone(), has_ended: false }
     }
 
-    /// The answer to a statement on one of the pool's connections, or an error where none comes.
+    /// Returns the answer of one statement, or an error after the limit.
     pub(super) async fn within<T>(
         &self,
         answer: impl Future<Output = Result<T, sqlx::Error>>,
@@ -104,9 +101,9 @@ impl BoundedPool {
         self.ended(1, answer).await.unwrap_or_else(|| Err(silence()))
     }
 
-    /// What comes of work that takes as long as so many of the longest statements at most; `None` where it did not end by then.
+    /// Runs work of up to `statements` statements; `None` after the limit.
     pub(super) async fn ended<T>(&self, statements: u32, work: impl Future<Output = T>) -> Option<T> {
-        // Dropped after `running`, so that its connection is given back when the cut is noted.
+        // Dropped after `running`: the cancellation is recorded before the connection returns.
         let mut work = std::pin::pin!(work);
         let mut running = self.running();
         let done = before(self.limit.map(|limit| limit * statements), &mut work).await;
@@ -115,7 +112,6 @@ impl BoundedPool {
     }
 }
 
-/// None: not within the limit.
 async fn before<T>(limit: Option<Duration>, answer: impl Future<Output = T>) -> Option<T> {
     match limit {
         Some(limit) => timeout(limit, answer).await.ok(),
@@ -123,7 +119,7 @@ async fn before<T>(limit: Option<Duration>, answer: impl Future<Output = T>) -> 
     }
 }
 
-/// The parts of an answer. They are dropped behind the note of the cut, as above.
+/// Drop order: the cancellation is recorded first, as above.
 struct Parts<S> {
     running: Running,
     parts: S,
@@ -147,7 +143,7 @@ impl<'p> Executor<'p> for &BoundedPool {
     {
         let limit = self.limit;
         let begun = Parts { running: self.running(), parts: self.pool.fetch_many(query) };
-        // Each part of an answer has the whole limit: rows come in when the server has made them.
+        // The limit applies to each part, because rows arrive as the server makes them.
         let parts = unfold(Some(begun), move |begun| async move {
             let mut begun = begun?;
             let Some(part) = before(limit, begun.parts.next()).await else { return Some((Err(silence()), None)) };

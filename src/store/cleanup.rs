@@ -1,8 +1,8 @@
-//! Removal by age. An item goes with its claims and evidence; a page goes when it has expired and nothing cites it. What
-//! nobody wants any more (a feed, a site, a provider's old key) is known by its age: what is wanted is touched often.
+//! Removes expired rows: items with claims and evidence, uncited pages, unused feeds and provider state.
 //!
-//! The clock of the database alone decides. A process whose own clock differs from it by more than
-//! [`MAX_CLOCK_DIFFERENCE`](super::MAX_CLOCK_DIFFERENCE) removes nothing: one of the two clocks is wrong.
+//! Rows in use are touched often, so age shows what is unused. Only the database's clock decides. If the process clock
+//! differs by more than [`MAX_CLOCK_DIFFERENCE`](super::MAX_CLOCK_DIFFERENCE), nothing is removed. To clean a new
+//! table, add it to `stale`.
 
 use std::future::Future;
 
@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep};
 
 use super::{Store, StoreError};
 
-/// Rows removed, or to be removed.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq, Eq)]
 pub struct Cleaned {
     pub items: i64,
@@ -20,12 +19,11 @@ pub struct Cleaned {
     pub evidence_claims: i64,
     pub fact_check_cache: i64,
     pub answers: i64,
-    /// Feeds and sites that no process has read for long, with what they published.
+    /// Unused feeds and sites, with their entries.
     pub feeds: i64,
-    /// Quotas of windows long past, breakers of keys that are used no more, hosts that nobody fetched from lately, items that
-    /// were to be judged again and are gone.
+    /// Old quota periods, breakers of unused keys, unused hosts, and re-evaluation entries of removed items.
     pub provider_state: i64,
-    /// Messages for webhooks that were given up long ago, or whose webhook is configured no more.
+    /// Messages tried for [`MESSAGE_AGE`].
     pub webhook_messages: i64,
 }
 
@@ -44,7 +42,6 @@ impl Cleaned {
     }
 }
 
-/// What rows that are of no use any more are counted as.
 #[derive(Debug, Clone, Copy)]
 enum Stale {
     Feeds,
@@ -52,17 +49,16 @@ enum Stale {
     Webhooks,
 }
 
-/// Items removed per transaction: small enough never to hold a worker up.
+/// Rows per transaction: few, so that workers never wait long.
 const BATCH: i64 = 500;
 
-/// How long clean-up rests after each batch, as a multiple of what the batch took.
+/// Pause after each batch, as a multiple of its duration.
 #[derive(Debug, Clone, Copy)]
 struct Pace(u32);
 
 impl Pace {
-    /// For an administrator who waits for the end.
     const AT_ONCE: Self = Self(0);
-    /// For the daemon: nobody waits for it, and without rests it took three tenths of what two cores do.
+    /// For the daemon: without pauses, clean-up used three tenths of two cores.
     const BESIDE_WORK: Self = Self(9);
 
     async fn batch<T, E>(self, batch: impl Future<Output = Result<T, E>>) -> Result<T, E> {
@@ -73,25 +69,25 @@ impl Pace {
     }
 }
 
-/// Rows of feeds, webhooks and providers' state at once: nothing refers to them, and each batch looks for its rows from the start.
+/// Larger, because no rows refer to these and each batch searches from the start.
 const STALE_BATCH: i64 = 10_000;
 
-/// Calls by hour are drawn for a day; a month tells how a bad one began.
+/// Charts show a day; a month shows how a problem began.
 const HOURS_AGE: &str = "30 days";
 
-/// A wanted feed is read, and a wanted site looked at, far more often; not so while nobody runs.
+/// Wanted feeds and sites are read far more often while a process runs.
 const FEED_AGE: &str = "30 days";
-/// As long as the results they tell of; a message that is still tried is days old at most.
+/// Same as the results that they report.
 const MESSAGE_AGE: &str = "30 days";
 const QUOTA_AGE: &str = "62 days";
 const BREAKER_AGE: &str = "90 days";
-/// The longest rest of a host is an hour, the longest pause some seconds.
+/// Hosts rest at most an hour.
 const HOST_AGE: &str = "2 days";
-/// A process sends a batch of usage figures again for as long as it runs; a database is rarely away for longer than this.
+/// A process resends usage figures while it runs; database outages are rarely longer.
 const BATCH_AGE: &str = "2 days";
 
-/// Rows of feeds and of providers' state that are of no use any more: each table with its condition.
-/// A breaker's version must not begin anew while somebody follows it, so that of the key in use stays.
+/// Returns tables with conditions for stale rows. The breaker of the key in use is kept, because its version must not
+/// restart.
 fn stale() -> [(Stale, &'static str, String); 12] {
     [
         (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
@@ -108,7 +104,6 @@ fn stale() -> [(Stale, &'static str, String); 12] {
         (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < now() - interval '{HOST_AGE}'")),
         (Stale::Webhooks, "webhook_messages", format!("tried_since < now() - interval '{MESSAGE_AGE}'")),
         (Stale::Providers, "provider_hours", format!("hour < now() - interval '{HOURS_AGE}'")),
-        // What is due of items that are gone, and what was spent on judging again in months long past.
         (
             Stale::Providers,
             "rejudging",
@@ -132,10 +127,10 @@ fn stale() -> [(Stale, &'static str, String); 12] {
 }
 
 impl Store {
-    /// Counts what [`Store::cleanup`] would remove now.
+    /// Counts what [`Store::cleanup`] would remove.
     ///
     /// # Errors
-    /// [`StoreError::ClocksDiffer`] as [`Store::cleanup`].
+    /// [`StoreError::ClocksDiffer`], as [`Store::cleanup`].
     pub async fn cleanup_preview(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.check_clock(now).await?;
         let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
@@ -167,16 +162,17 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Removes what has expired by the clock of the database, and brings the counters of what stays up to date, in batches.
-    /// Several processes may run it at once: rows another one holds are left to it. `now` is the clock of this process.
+    /// Removes expired rows in batches and updates usage counters. Skips locked rows, so processes may run it
+    /// concurrently.
     ///
     /// # Errors
-    /// [`StoreError::ClocksDiffer`] if the two clocks differ by more than five minutes. Nothing is removed then.
+    /// [`StoreError::ClocksDiffer`] if `now` differs from the database's clock by more than five minutes; nothing is
+    /// removed.
     pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, Pace::AT_ONCE).await
     }
 
-    /// The same with pauses between the batches, so that other work is hardly slowed.
+    /// As [`Store::cleanup`], with pauses.
     pub async fn cleanup_beside_work(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
         self.clean(now, Pace::BESIDE_WORK).await
     }
@@ -194,7 +190,7 @@ impl Store {
         cleaned.answers = self.tidy_answers().await?;
         self.remove_expired_sessions().await?;
         for (kind, table, condition) in stale() {
-            // In no order, so what another one holds is left for the next time.
+            // Unordered, so locked rows are left for the next run.
             let removal = format!(
                 "DELETE FROM {table} WHERE ctid = ANY (ARRAY(
                      SELECT ctid FROM {table} WHERE {condition} LIMIT $1 FOR UPDATE SKIP LOCKED))"
@@ -205,7 +201,7 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Runs `statement`, which takes `most`, until it removes fewer rows than that. Returns the number of removed rows.
+    /// Repeats `statement` until it removes fewer than `most` rows. Returns the total.
     async fn remove(&self, statement: String, most: i64, pace: Pace) -> Result<i64, StoreError> {
         let mut all = 0;
         loop {
@@ -218,7 +214,7 @@ impl Store {
         }
     }
 
-    /// How often what stays was of use. Once by id: uses go on, and what is counted anew behind is for the next time.
+    /// Adds up usage counters once by id; later uses wait for the next run.
     async fn settle_counters(&self, pace: Pace) -> Result<(), StoreError> {
         let mut last = Some(0_i64);
         while let Some(behind) = last {
@@ -228,8 +224,7 @@ impl Store {
         Ok(())
     }
 
-    /// Pages that have expired and that nothing cites. Each is looked at once: those that are cited stay, and would be walked
-    /// again by every batch.
+    /// Removes expired, uncited pages. Continues after the last page, so that cited pages are checked once.
     async fn remove_pages(&self, pace: Pace, cleaned: &mut Cleaned) -> Result<(), StoreError> {
         let mut after: (Option<DateTime<Utc>>, Option<String>) = (None, None);
         loop {
@@ -281,7 +276,6 @@ mod tests {
         };
         let worked = Pace::BESIDE_WORK.batch(work()).await.unwrap();
         assert!(begun.elapsed() >= worked * 10, "{worked:?} of {:?}", begun.elapsed());
-        // What failed is told at once.
         let begun = Instant::now();
         let failing = async {
             sleep(Duration::from_millis(500)).await;

@@ -1,4 +1,7 @@
-//! One item's result, its evidence, its idempotency key and its outbox messages: written together or not at all.
+//! Writes the result of an item with its evidence, idempotency key and messages in one transaction.
+//!
+//! `commit_item` locks the item and compares the run's start with the stored result. It writes, or reports that another
+//! run's result is newer ([`Committed`]). To store a new value, extend the row struct here and the function.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize, Serializer};
@@ -14,67 +17,61 @@ use crate::domain::verdict::Phase;
 use crate::domain::{Item, Reason, ids};
 use crate::telemetry::traces;
 
-/// Everything one run of the pipeline wants kept.
 #[derive(Debug)]
 pub struct Commit<'a> {
     pub item: &'a Item,
-    /// The item before the pages of its links were added to it: what judging it again begins from.
+    /// The item without the pages of its links: the input of a re-evaluation.
     pub sent: &'a Item,
     pub text: &'a str,
     pub phase: Phase,
     pub content_hash: &'a str,
-    /// What the run found when it began.
+    /// State of the item when the run began.
     pub start: &'a RunStart,
-    /// When the message with this text was sent, where that is known.
+    /// Send time of the message with this text, if known.
     pub sent_at: Option<DateTime<Utc>>,
     pub message_id: Option<&'a str>,
-    /// Where a stored item was judged anew unasked: why.
+    /// The reason of a re-evaluation.
     pub why: Option<Reason>,
     pub embedding: &'a [f32],
     pub result: &'a ItemResult,
-    /// Per claim, in the order of `result.claims`.
+    /// In the order of `result.claims`.
     pub claims: Vec<ClaimCommit<'a>>,
-    /// Pages read (or not readable) for the first time.
+    /// Pages first read, or tried, in this run.
     pub sources: Vec<SourceRow>,
     pub evidence_claims: Vec<EvidenceClaimRow>,
-    /// Stored sentences this item was answered from.
+    /// Stored sentences used for this item.
     pub uses: Vec<super::EvidenceUse>,
-    /// Who made `embedding` and those of `evidence_claims`.
+    /// Model of `embedding` and `evidence_claims`.
     pub embedder: &'a str,
     pub outbox: Vec<super::OutboxDraft>,
     pub webhooks: Vec<super::WebhookDraft>,
-    /// How long the item is kept.
     pub keep: TimeDelta,
-    /// The clock by which `sources` are dated. The store dates them by the clock of the database.
+    /// Clock that dated `sources`; the store converts to the database's clock.
     pub now: DateTime<Utc>,
 }
 
-/// What became of a result that was to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Committed {
     Written,
-    /// Nothing was written or is to be published: another run's result stands, of a later text or a richer one.
+    /// Nothing written or to publish: another run stored a later text or a richer phase.
     Superseded,
-    /// Nothing was written: the result is to stand, and what it replaces is dated later, by this moment: another run began
-    /// after it, or by a clock that is ahead. Readers keep what is dated latest, so it is to be written with a later date.
+    /// Nothing written: a concurrent run, or a clock ahead, gave the old result this later date. Readers keep the
+    /// latest date, so write again with a later one.
     TooEarly(DateTime<Utc>),
 }
 
-/// One claim with what stands behind it.
 #[derive(Debug)]
 pub struct ClaimCommit<'a> {
     pub claim: &'a ClaimResult,
     pub claim_date: Option<DateTime<Utc>>,
     pub confidence_threshold: f64,
-    /// Whether sources were searched for it.
     pub searched: bool,
-    /// Whether a correction was wanted.
     pub auto_correct: bool,
     pub passages: &'a [JudgedPassage],
     pub reviews: &'a [MatchedReview],
 }
 
-/// A sentence of a page worth finding again.
+/// A sentence of a page for the evidence store.
 #[derive(Debug, Clone)]
 pub struct EvidenceClaimRow {
     pub evidence_id: String,
@@ -84,7 +81,6 @@ pub struct EvidenceClaimRow {
     pub relevance: f64,
 }
 
-/// A stored passage row, as written.
 #[derive(Debug, Clone, Serialize)]
 pub struct PassageRow {
     item_id: String,
@@ -115,7 +111,6 @@ pub struct PassageRow {
     rank: i32,
 }
 
-/// What the database's function says.
 #[derive(Deserialize)]
 struct Ended {
     is_written: bool,
@@ -124,15 +119,17 @@ struct Ended {
 }
 
 impl Store {
-    /// Writes one result, unless one that another run wrote meanwhile is to stand: one statement, which is a transaction of
-    /// its own. A verdict without evidence behind it is refused ([`StoreError::NoEvidence`]).
+    /// Writes a result unless another run's result is newer, in one statement.
+    ///
+    /// # Errors
+    /// [`StoreError::NoEvidence`] for a verdict without evidence.
     pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<Committed, StoreError> {
         let started = std::time::Instant::now();
         let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
         let result = serde_json::to_string(commit.result);
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        // The item is locked first, so that no other run of it comes between the look and the writing. Messages are dated to
-        // the millisecond; what has the very same moment is this commit, tried again.
+        // `begin_result` locks the item before the check. Messages are dated to the millisecond; an equal date is a
+        // retry of this commit.
         let (before, written, outdated): (Option<DateTime<Utc>>, Option<Json<Ended>>, Option<bool>) = sqlx::query_as(
             "SELECT done.at, done.ended,
                  CASE WHEN (done.ended->>'is_written')::boolean THEN note_outdated($20, $21, $22) END
@@ -164,7 +161,7 @@ impl Store {
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
         .bind(&commit.item.item_id)
         .bind(commit.start.judged_by.lists)
-        .bind(commit.start.judged_by.basis.as_ref().map(super::Basis::stored))
+        .bind(commit.start.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
         .bind(commit.now)
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
@@ -179,7 +176,7 @@ impl Store {
         }
         crate::telemetry::metrics::db_commit(started.elapsed());
         if outdated == Some(true) {
-            tracing::info!("lists, settings or models were changed while it was judged: it is judged again soon");
+            tracing::info!("lists, settings or models changed during judging; re-evaluating soon");
         }
         if let Some(ids) = ids {
             self.fresh.written(&commit.outbox, &ids, until, started);
@@ -192,7 +189,7 @@ impl Store {
     }
 }
 
-/// JSON for `jsonb_to_recordset`; NUL, which JSON in Postgres cannot hold, is dropped.
+/// Returns JSON for `jsonb_to_recordset`, without NUL, which Postgres JSON cannot hold.
 pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     rows_text(&rows)
 }
@@ -208,7 +205,7 @@ pub(super) fn date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -
     date.and_then(storable_date).serialize(serializer)
 }
 
-/// Escapes are read as such: the letters `\\u0000` after an escaped backslash are a text's own.
+/// Removes escaped NULs. `\\u0000` after an escaped backslash is ordinary text and is kept.
 pub(super) fn without_nul(text: String) -> String {
     if !text.contains("\\u0000") {
         return text;
@@ -222,7 +219,7 @@ pub(super) fn without_nul(text: String) -> String {
             continue;
         }
         kept.push('\\');
-        // The letter of an escape, which may be a backslash itself.
+        // The escaped character, possibly a backslash.
         let mut letters = escaped.chars();
         kept.extend(letters.next());
         rest = letters.as_str();
@@ -235,7 +232,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
 }
 
-/// Columns of `items`, the message's id, and the reason of a run that nobody asked for.
+/// Columns of `items`, the message id, and the reason of a re-evaluation.
 #[derive(Serialize)]
 struct ItemRow<'a> {
     item_id: &'a str,

@@ -1,4 +1,6 @@
-//! Lists of the configuration that were changed while a process runs.
+//! Applies changes of the configured domain lists to the live lists.
+//!
+//! Administrators' edits are kept.
 
 use chrono::{DateTime, Utc};
 
@@ -6,31 +8,26 @@ use super::domains::{Edit, RuleChangeAction, one, put, remove};
 use super::{Store, StoreError};
 use crate::domain::rules::DomainRule;
 
-/// Who is written down for what the configuration says.
 const WHO: &str = "configuration";
-/// Why a rule is gone.
 const GONE: &str = "taken out of the configuration";
 
-/// What became of a changed list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowedRules {
     pub added: usize,
     pub changed: usize,
     pub removed: usize,
-    /// Domains that the admins have decided otherwise about since; theirs stands.
+    /// Domains that administrators edited differently; those edits are kept.
     pub kept: Vec<String>,
 }
 
-/// How many domains are named in a log line at most.
 const NAMED: usize = 10;
 
 impl FollowedRules {
-    /// Whether the live lists are other than before.
     pub fn is_change(&self) -> bool {
         self.added + self.changed + self.removed > 0
     }
 
-    /// The first of [`FollowedRules::kept`], for people.
+    /// Returns the first of [`FollowedRules::kept`], as text.
     pub fn kept_names(&self) -> String {
         let names: Vec<&str> = self.kept.iter().take(NAMED).map(String::as_str).collect();
         let more = self.kept.len().saturating_sub(NAMED);
@@ -39,15 +36,15 @@ impl FollowedRules {
     }
 }
 
-/// A rule says the same, whatever its reason.
+/// Compares rules without their reasons.
 fn is_same(one: Option<&DomainRule>, other: Option<&DomainRule>) -> bool {
     let said = |rule: &DomainRule| (rule.list, rule.credibility, rule.source_type);
     one.map(said) == other.map(said)
 }
 
 impl Store {
-    /// Does to the live lists what was done to the configured ones: from `before` to `after`. A domain that the admins have
-    /// edited since is left as it is. Processes that share the store may all do so: the later ones find it done.
+    /// Applies the difference from `before` to `after` to the live lists. Skips domains that administrators edited.
+    /// Several processes may call it; later calls change nothing.
     pub async fn follow_configured_rules(
         &self,
         before: &[DomainRule],

@@ -1,4 +1,7 @@
-//! The live domain lists and the record of who changed them.
+//! The live domain lists, and the record of their edits.
+//!
+//! An edit locks the version row, changes the rule with a record, and notifies all processes. A trigger counts the
+//! version up. The configured lists are installed once per store.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -12,31 +15,29 @@ use crate::domain::verdict::{SourceType, words};
 pub(super) const CHANNEL: &str = "corroborate_domain_rules";
 
 words! {
-    /// What was done to a rule.
     RuleChangeAction {
         Add => "add",
         Change => "change",
         Remove => "remove",
         Install => "install",
-        /// The rule was like that already: nothing is kept or recorded.
+        /// The rule was already so; nothing is stored.
         Unchanged => "unchanged",
     }
 }
 
-/// What an edit did.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct RuleChange {
     pub action: RuleChangeAction,
     pub before: Option<DomainRule>,
     pub after: Option<DomainRule>,
-    /// The fields whose values differ; empty unless a rule was changed.
+    /// Fields with different values; empty unless a rule was changed.
     pub changed: Vec<&'static str>,
 }
 
-/// An edit as it was written down.
+/// A recorded edit.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuleRecord {
-    /// Grows with every edit; names it to be undone.
+    /// Increases with every edit; identifies the edit for undo.
     pub id: i64,
     pub domain: String,
     /// `add`, `change` or `remove`.
@@ -48,23 +49,22 @@ pub struct RuleRecord {
     pub changed_at: DateTime<Utc>,
 }
 
-/// A domain most of whose pages could not be read.
+/// A domain for which most pages could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UnreadableDomain {
     pub domain: String,
-    /// Pages that could not be read.
+    /// Number of pages that could not be read.
     pub failed: i64,
-    /// Pages that could.
+    /// Number of pages that were read.
     pub read: i64,
-    /// Why not, the last time.
+    /// Cause of the last failure.
     pub reason: Option<String>,
     pub last_tried: Option<DateTime<Utc>>,
 }
 
 impl Store {
-    /// Every rule and the version of the lists.
     pub async fn domain_rules(&self) -> Result<(Vec<DomainRule>, i64), StoreError> {
-        // Read before the rules: an edit in between is read again, and never passed by.
+        // Read before the rules: an edit in between leads to another read and is never missed.
         let version = self.domain_rules_version().await?;
         let rows = sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules ORDER BY domain")
             .fetch_all(&self.pool)
@@ -76,12 +76,12 @@ impl Store {
         Ok((rules, version))
     }
 
-    /// Grows with every edit, in the order in which edits commit; processes compare it with their own.
+    /// Returns the version: it grows with every edit, in commit order.
     pub async fn domain_rules_version(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar("SELECT version FROM domain_rules_version").fetch_one(&self.pool).await?)
     }
 
-    /// Installs the configured lists, once in the life of the store. Later edits belong to the admins.
+    /// Installs the configured lists, once per store. Later edits belong to the administrators.
     pub async fn install_domain_rules(&self, rules: &[DomainRule], now: DateTime<Utc>) -> Result<bool, StoreError> {
         self.in_time(async {
             let mut transaction = self.begin_edit().await?;
@@ -109,8 +109,8 @@ impl Store {
         .await
     }
 
-    /// Adds or changes a rule. Where the domain stays on its list, fields that are `None` keep their values; on another list
-    /// they would speak of the opposite. With `dry_run` nothing is kept, and the answer is what would have happened.
+    /// Adds or changes a rule. On the same list, `None` fields keep their values; on another they would mean the
+    /// opposite. `dry_run` stores nothing.
     pub async fn put_domain_rule(
         &self,
         new: &DomainRule,
@@ -127,7 +127,7 @@ impl Store {
         .await
     }
 
-    /// The same of several, all of them or none.
+    /// Adds or changes several rules in one transaction.
     pub async fn put_domain_rules(
         &self,
         new: &[DomainRule],
@@ -148,7 +148,7 @@ impl Store {
         .await
     }
 
-    /// Removes a rule; `None` when there is none for that domain.
+    /// Removes a rule; `None` if the domain has none.
     pub async fn remove_domain_rule(
         &self,
         domain: &str,
@@ -175,7 +175,6 @@ impl Store {
         .await
     }
 
-    /// Edits of the lists, the latest first.
     pub async fn domain_rule_changes(&self, limit: i64) -> Result<Vec<RuleRecord>, StoreError> {
         let rows = sqlx::query(
             "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes
@@ -187,8 +186,7 @@ impl Store {
         rows.iter().map(record).collect()
     }
 
-    /// Takes an edit back: the domain's rule is again what it was before, whatever was done since. `None` where there is no
-    /// such edit.
+    /// Restores the rule from before an edit, whatever was changed since. `None` if the edit does not exist.
     pub async fn undo_domain_rule_change(
         &self,
         id: i64,
@@ -232,7 +230,7 @@ impl Store {
         .await
     }
 
-    /// Domains whose pages could not be read since then, those with the most first: `most` at most.
+    /// Returns at most `most` domains with unreadable pages since then, most failures first.
     pub async fn unreadable_domains(
         &self,
         since: DateTime<Utc>,
@@ -264,26 +262,26 @@ impl Store {
         Ok(found)
     }
 
-    /// How many stored pages stand under a domain: what an edit would touch.
+    /// Returns the number of stored pages that an edit of a domain affects.
     pub async fn sources_under(&self, domain: &str) -> Result<i64, StoreError> {
         let bare = domain.trim_start_matches("*.");
         Ok(sqlx::query_scalar("SELECT count(*) FROM pages_under(ARRAY[$1])").bind(bare).fetch_one(&self.pool).await?)
     }
 
-    /// Woken when the lists were edited, by this process or, where it listens, by another.
+    /// Notified when this process, or another one while listening, edited the lists.
     pub fn rules_edited(&self) -> std::sync::Arc<tokio::sync::Notify> {
         std::sync::Arc::clone(&self.wake_rules)
     }
 
-    /// One edit at a time: the version's row is locked first, until the edit commits. A trigger counts it up.
+    /// Locks the version row, so that edits run one at a time. A trigger counts the version up.
     pub(super) async fn begin_edit(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
         let mut transaction = self.transaction().await?;
         sqlx::query("SELECT version FROM domain_rules_version FOR UPDATE").execute(&mut *transaction).await?;
         Ok(transaction)
     }
 
-    /// Keeps an edit and tells everybody, or takes it back. Committing waits for results that are being written
-    /// (`await_results`), so that all of an earlier version are there for who looks for them.
+    /// Commits an edit and notifies all processes, or rolls back. Waits for results being written (`await_results`), so
+    /// that all of the earlier version are visible afterwards.
     pub(super) async fn end_edit(
         &self,
         mut transaction: Transaction<'static, Postgres>,
@@ -316,7 +314,7 @@ async fn put_one(
         Some(_) => RuleChangeAction::Change,
     };
     if action != RuleChangeAction::Unchanged {
-        // The record holds the reason of this edit, not the one that the rule keeps.
+        // The record gets the reason of this edit, not the one kept in the rule.
         let edit = Edit { before: before.as_ref(), after: &after, why: new.why.as_deref() };
         put(transaction, &edit, action, who, now).await?;
     }
@@ -333,7 +331,7 @@ pub(super) async fn one(connection: &mut PgConnection, domain: &str) -> Result<O
         .transpose()
 }
 
-/// The rule as it will be: on the same list, what is not given stays.
+/// Returns the new rule; on the same list, missing fields keep their values.
 fn merged(before: &DomainRule, new: &DomainRule) -> DomainRule {
     if before.list != new.list {
         return new.clone();
@@ -357,7 +355,7 @@ fn differences(before: &DomainRule, after: &DomainRule) -> Vec<&'static str> {
     fields.into_iter().filter_map(|(name, differs)| differs.then_some(name)).collect()
 }
 
-/// A rule as it was and will be, and the reason that was given for that.
+/// A rule before and after an edit, and the reason given.
 pub(super) struct Edit<'a> {
     pub(super) before: Option<&'a DomainRule>,
     pub(super) after: &'a DomainRule,
@@ -372,7 +370,6 @@ pub(super) async fn put(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let new = edit.after;
-    // The rule and its record in one statement: neither exists without the other.
     sqlx::query(
         "WITH rule AS (
              INSERT INTO domain_rules (domain, list, credibility, source_type, why, updated_by, updated_at)

@@ -1,8 +1,7 @@
-//! Postgres inside the process: a WASM build of the real server with pgvector, in a folder of its own.
+//! Postgres in the process: a WASM build of the server with pgvector, in its own folder.
 //!
-//! The server runs on a thread of `pglite-oxide`, which accepts one connection after the other and ends at the first one
-//! that fails (a trap of the WASM code, a message it cannot read). The library does not report that end, so
-//! [`EmbeddedPostgres::ended`] watches the listening socket.
+//! The thread of `pglite-oxide` serves one connection at a time and ends after a failed one (WASM trap, unreadable
+//! message). The library does not report this, so [`EmbeddedPostgres::ended`] watches the socket.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use tokio::time::sleep;
 
 use super::StoreError;
 
-/// The running embedded server. One connection only; stop it after the pool is closed.
+/// The running embedded server. Allows one connection; stop it after the pool is closed.
 pub struct EmbeddedPostgres {
     server: PgliteServer,
     socket: Option<PathBuf>,
@@ -30,13 +29,12 @@ impl std::fmt::Debug for EmbeddedPostgres {
     }
 }
 
-/// Unix socket paths are limited to 108 bytes by the kernel; longer ones fall back to a loopback port.
+/// Unix socket paths have at most 108 bytes; longer ones fall back to a loopback port.
 const MAX_SOCKET_PATH: usize = 100;
 
-/// Between two connections of the watch. They follow each other only while the store itself has no connection.
+/// Interval of the watch's connections while the store is not connected.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where the server listens.
 #[derive(Debug, Clone)]
 enum Address {
     #[cfg(unix)]
@@ -45,9 +43,8 @@ enum Address {
 }
 
 impl Address {
-    /// Connects, shuts down its write side and waits until the server closes the connection. The server handles one
-    /// connection at a time: while the store is connected, this connection waits in the listener's queue. When the server
-    /// accepts it, it reads the end of the stream and closes it.
+    /// Connects, shuts down the write side and waits for the close. While the store is connected, this waits in the
+    /// listener's queue; once accepted, the server reads the end and closes.
     async fn wait_until_dropped(&self) -> std::io::Result<()> {
         match self {
             #[cfg(unix)]
@@ -56,14 +53,13 @@ impl Address {
         }
     }
 
-    /// Waits until the server stopped listening and returns the error of the connection. A listener that closes drops the
-    /// connections in its queue, so this returns at once.
+    /// Waits until the server stops listening. A closed listener drops its queue, so this returns at once.
     async fn listener_closed(self) -> std::io::Error {
         loop {
             match self.wait_until_dropped().await {
                 Err(error) if is_no_listener(&error) => return error,
-                // Of this process: it has no descriptors left, for example.
-                Err(error) => tracing::debug!(%error, "embedded database was not watched"),
+                // An error of this process, for example no free descriptors.
+                Err(error) => tracing::debug!(%error, "embedded database could not be monitored"),
                 Ok(()) => {}
             }
             sleep(WATCH_INTERVAL).await;
@@ -73,24 +69,23 @@ impl Address {
 
 async fn until_dropped(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
     stream.shutdown().await?;
-    // Nothing is ever sent: this is the end of the connection, or the error that ended it.
+    // No data arrives: this is the end or an error.
     let _end = stream.read(&mut [0]).await;
     Ok(())
 }
 
-/// Whether nothing listens at the address, or it is gone.
 fn is_no_listener(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::NotFound)
 }
 
 impl EmbeddedPostgres {
-    /// Starts the server on `folder/postgres`. Blocking: it unpacks and boots a database.
+    /// Starts the server on `folder/postgres`. Blocks while it unpacks and boots.
     pub fn start(folder: &Path) -> Result<Self, StoreError> {
         let failed = |error: anyhow::Error| StoreError::Embedded { detail: format!("{error:#}") };
         let socket = folder.join(".s.PGSQL.5432");
         let socket = (cfg!(unix) && socket.as_os_str().len() <= MAX_SOCKET_PATH).then_some(socket);
         let mut builder = PgliteServer::builder().path(folder.join("postgres")).extension(extensions::VECTOR);
-        // A socket in the folder is guarded by the folder's permissions; a port is open to every local user.
+        // Folder permissions protect the socket; a port is open to all local users.
         if let Some(path) = &socket {
             match std::fs::remove_file(path) {
                 Ok(()) => {}
@@ -111,7 +106,7 @@ impl EmbeddedPostgres {
                 .parse()
                 .map_err(|error: sqlx::Error| StoreError::Embedded { detail: error.to_string() });
         };
-        // Options from nothing would read PGHOST and its like, which speak of another server.
+        // The default constructor would read `PGHOST` etc., which name another server.
         Ok(PgConnectOptions::new_without_pgpass()
             .socket(folder)
             .port(5432)
@@ -120,8 +115,7 @@ impl EmbeddedPostgres {
             .ssl_mode(PgSslMode::Disable))
     }
 
-    /// Returns why the server has ended without being stopped. Without an address to watch (not possible on Unix with a
-    /// socket), it never returns.
+    /// Returns why the server ended by itself. Never returns if there is no address to watch.
     pub fn ended(&self) -> impl Future<Output = String> + Send + use<> {
         #[cfg(unix)]
         let socket = self.socket.clone().map(Address::Unix);
@@ -138,7 +132,7 @@ impl EmbeddedPostgres {
         }
     }
 
-    /// Stops the server. Every connection must be closed before.
+    /// Stops the server; close all connections first.
     pub fn stop(self) -> Result<(), StoreError> {
         self.server.shutdown().map_err(|error| StoreError::Embedded { detail: format!("{error:#}") })
     }
@@ -162,7 +156,6 @@ mod tests {
         let mut ended = Box::pin(server.ended());
         let store = Store::connect_embedded(&server).await.unwrap();
         assert!(timeout(WATCH_INTERVAL * 2, &mut ended).await.is_err(), "the server runs");
-        // The store's connection may come and go: the watch is no connection to the database.
         store.close().await;
         let store = Store::connect_embedded(&server).await.unwrap();
         store.ping().await.unwrap();

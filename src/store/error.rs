@@ -1,8 +1,9 @@
-//! What can go wrong with the store, and what to do about it.
+//! Errors of the store, and their classes: transient, caused by values, outage.
+//!
+//! SQLSTATE codes decide the class. An error message names the fix.
 
 use chrono::TimeDelta;
 
-/// A failed statement or start.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("DATABASE_URL is not a Postgres address; write it like postgres://user:password@host:5432/name")]
@@ -14,7 +15,7 @@ pub enum StoreError {
     #[error("the database cannot be reached; check that it runs and that DATABASE_URL names its host and port")]
     Unreachable(#[source] sqlx::Error),
     #[error(
-        "a pooler stands between this program and the database that DATABASE_URL (or DATABASE_READ_URL) names; set DATABASE_DIRECT_URL to the database itself (docs/operating.md, Connections)"
+        "the database of DATABASE_URL (or DATABASE_READ_URL) is behind a connection pooler; set DATABASE_DIRECT_URL to the database itself (docs/operate.md, Connections)"
     )]
     Pooler(#[source] sqlx::Error),
     #[error("past the pooler, at DATABASE_DIRECT_URL: {0}")]
@@ -43,16 +44,16 @@ pub enum StoreError {
     )]
     SchemaBehind { pending: usize },
     #[error(
-        "the schema was not changed, since another session holds a lock on a table and waiting longer would hold up everybody else; run `corroborate migrate` again at a quiet hour, or end that session (pg_stat_activity names it)"
+        "the schema was not changed, because another session holds a lock on a table; run `corroborate migrate` again at a quiet hour, or end that session (pg_stat_activity names it)"
     )]
     SchemaBusy(#[source] sqlx::Error),
-    #[error("the schema could not be brought up to date")]
+    #[error("the schema migration failed")]
     Migration(#[source] sqlx::migrate::MigrateError),
     #[error(
         "the store holds vectors of {stored} dimensions, the configured embedder gives {configured}; configure an embedder of {stored} dimensions, or start with an empty database"
     )]
     Dimension { stored: usize, configured: usize },
-    #[error("the store refused a verdict without evidence behind it: {detail}")]
+    #[error("the store rejected a verdict without evidence: {detail}")]
     NoEvidence { detail: String },
     #[error("the data folder {path} cannot be used: {detail}")]
     DataFolder { path: String, detail: String },
@@ -62,7 +63,7 @@ pub enum StoreError {
     Locked { path: String, pid: u32 },
     #[error("the embedded database could not be started: {detail}")]
     Embedded { detail: String },
-    /// `ahead`: of the process over the database; negative if the process is behind.
+    /// Process clock minus database clock; negative if the process is behind.
     #[error(
         "the clock of this machine is {} the clock of the database; synchronise both clocks, for example by NTP",
         difference(*.ahead)
@@ -72,15 +73,14 @@ pub enum StoreError {
     Statement(#[source] sqlx::Error),
     #[error("a stored value could not be read: {detail}")]
     Corrupt { detail: String },
-    /// Of a statement in which several questions were put.
+    /// The error of a batched statement, shared by its queries.
     #[error(transparent)]
     Shared(std::sync::Arc<StoreError>),
 }
 
 impl StoreError {
-    /// Whether the same statement may succeed later. Only an error about the values of the statement is permanent: an error that
-    /// no list here names may be a damaged index or a schema that is being changed, which fails every item alike. The number
-    /// of attempts bounds the retries.
+    /// Returns true if a retry may succeed. Only errors about values are permanent: others, such as a damaged index,
+    /// affect all items. The number of attempts bounds retries.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable(_)
@@ -95,7 +95,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the database refused the values of the statement. In a batch, the rows without the refused value can be written.
+    /// Returns true if the database refused a value. In a batch, the other rows can still be written.
     pub fn is_of_values(&self) -> bool {
         match self {
             Self::Statement(error) => Fault::of(error).is_of_values(),
@@ -105,7 +105,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the database is away or known to be busy with something that passes: a lock, a restart, a restore.
+    /// Returns true if the database is unavailable or busy for a while: lock, restart, restore.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Statement(error) => matches!(Fault::of(error), Fault::Away | Fault::Passing),
@@ -115,9 +115,8 @@ impl StoreError {
         }
     }
 
-    /// Whether the error speaks of the database more than of the statement: nobody answers, nobody is let in, or nothing
-    /// can be written. One statement can cause most of these by itself, so ask [`super::Store::check_writable`] before the
-    /// database is held to be away.
+    /// Returns true if the database is probably unavailable: no answer, no access or no writes. One statement alone can
+    /// cause these, so confirm with [`super::Store::check_writable`].
     pub fn is_away(&self) -> bool {
         match self {
             Self::Unreachable(_)
@@ -131,7 +130,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the connection broke while the statement ran: on another one it may succeed at once.
+    /// Returns true if the connection broke; a retry on another one may succeed at once.
     pub fn lost_its_connection(&self) -> bool {
         match self {
             Self::Unreachable(error) | Self::Statement(error) => cut_off(error),
@@ -140,7 +139,6 @@ impl StoreError {
         }
     }
 
-    /// A bounded word for metrics.
     pub fn label(&self) -> &'static str {
         match self {
             Self::BadUrl => "store_url",
@@ -170,7 +168,7 @@ impl StoreError {
     pub(crate) fn from_migration(error: sqlx::migrate::MigrateError) -> Self {
         use sqlx::migrate::MigrateError;
         match error {
-            // Lock not available: the timeout of the migrations' own connection.
+            // `lock_not_available`: the timeout of the migration connection.
             MigrateError::Execute(inner) | MigrateError::ExecuteMigration(inner, _)
                 if inner.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() == Some("55P03") =>
             {
@@ -185,7 +183,6 @@ impl StoreError {
     }
 }
 
-/// A difference of clocks in words.
 fn difference(ahead: TimeDelta) -> String {
     let words = match ahead.abs() {
         long if long >= TimeDelta::days(2) => format!("{} days", (long + TimeDelta::hours(12)).num_days()),
@@ -195,20 +192,20 @@ fn difference(ahead: TimeDelta) -> String {
     format!("{words} {}", if ahead > TimeDelta::zero() { "ahead of" } else { "behind" })
 }
 
-/// What a failed statement says about its cause, by the SQLSTATE code.
+/// Cause of a failed statement, by SQLSTATE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The server cannot be reached, refuses connections, or cannot write.
+    /// Unreachable, refuses connections, or cannot write.
     Away,
-    /// Known to pass: a deadlock, a lock, a timeout, a row that another process wrote or removed at the same moment.
+    /// Temporary: deadlock, lock, timeout, or a concurrent write of the same row.
     Passing,
-    /// A value that the column, a constraint or a conversion refuses.
+    /// A column, constraint or conversion refused a value.
     Values,
-    /// A value that is too long for an index.
+    /// A value is too long for an index.
     IndexedValue,
-    /// A table, column, function or prepared statement that is not there, or not as expected: a migration or a restore runs.
+    /// A database object is missing or different: a migration or restore is in progress.
     Schema,
-    /// The server found its own files damaged.
+    /// The server's files are damaged.
     Damaged,
     Unknown,
 }
@@ -228,11 +225,11 @@ impl Fault {
     fn of_code(code: &str) -> Self {
         match code {
             code if away_code(code) => Self::Away,
-            // An invalid parameter is one of the statement, not of a row.
+            // An invalid parameter belongs to the statement, not to a row.
             "22023" => Self::Unknown,
             "23502" | "23514" => Self::Values,
             "54000" => Self::IndexedValue,
-            // A foreign key, a unique index, an exclusion constraint; our statement timeout; a session that was idle too long.
+            // Foreign key, unique index, exclusion constraint; statement timeout; idle session timeout.
             "23503" | "23505" | "23P01" | "57014" | "25P03" => Self::Passing,
             "0A000" | "26000" => Self::Schema,
             "XX001" | "XX002" => Self::Damaged,
@@ -258,13 +255,13 @@ impl Fault {
     }
 }
 
-/// Postgres' classes 08 (connection), 53 (no room, no memory, too many connections), 57P (going down, starting) and 58
-/// (disk), and what a standby or a database that is closed to everybody answers.
+/// Classes 08 (connection), 53 (resources), 57P (shutdown, startup), 58 (disk); also a standby (25006) and a database
+/// that accepts no connections (55000).
 fn away_code(code: &str) -> bool {
     ["08", "53", "57P", "58"].iter().any(|class| code.starts_with(class)) || ["25006", "55000"].contains(&code)
 }
 
-/// The server ended the session or went down, or the line broke. Waiting in vain for a connection is none of these.
+/// Server shutdown, ended session or broken connection; not a timeout of the pool.
 fn cut_off(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
@@ -281,7 +278,7 @@ impl From<sqlx::Error> for StoreError {
             match database.code().as_deref() {
                 Some("28P01" | "28000") => return Self::WrongPassword(error),
                 Some("3D000") => return Self::NoDatabase(error),
-                // What a session starts with is refused by a pooler alone.
+                // Only a pooler refuses startup parameters.
                 Some("08P01") if database.message().contains("startup parameter") => return Self::Pooler(error),
                 Some("42501") => return Self::NotPermitted { action: "do this", source: error },
                 Some("23514") if database.constraint() == Some("claim_has_evidence") => {
@@ -291,7 +288,8 @@ impl From<sqlx::Error> for StoreError {
             }
         }
         match error {
-            // The pool is closed when the process ends, or its embedded database has: what was asked is not refused.
+            // The pool closes at process end or after a fault of the embedded database; the statement itself was not
+            // refused.
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
                 Self::Unreachable(error)
             }
@@ -300,7 +298,6 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Database errors by their code, for tests.
 #[cfg(test)]
 pub(crate) mod samples {
     use std::borrow::Cow;
@@ -354,7 +351,6 @@ mod tests {
         for code in ["08006", "53100", "53300", "57P01", "57P03", "58030", "25006", "55000"] {
             assert!(away_code(code), "{code}");
         }
-        // A deadlock, a lock not had, our own timeout, a double, a check: of the statement.
         for code in ["40P01", "40001", "55P03", "57014", "23505", "23514", "22021"] {
             assert!(!away_code(code), "{code}");
         }

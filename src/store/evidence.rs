@@ -1,4 +1,6 @@
-//! Pages read before, and items like this one.
+//! Reads stored pages, similar items of other channels, and the size of the evidence store.
+//!
+//! Never writes.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::Row as _;
@@ -7,7 +9,6 @@ use sqlx::types::Json;
 use super::{Store, StoreError, vector_text};
 use crate::domain::evidence::Review;
 
-/// A stored page; its age decides whether it is used as it is.
 #[derive(Debug, Clone)]
 pub struct StoredSource {
     pub id: String,
@@ -18,7 +19,7 @@ pub struct StoredSource {
     pub language: Option<String>,
     pub raw_text: String,
     pub canonical: Option<String>,
-    /// After redirects, when that is another address.
+    /// Address after redirects, if different.
     pub final_url: Option<String>,
     pub expires_at: DateTime<Utc>,
     pub based_on: Vec<String>,
@@ -26,15 +27,14 @@ pub struct StoredSource {
     pub publisher: Option<String>,
     pub extraction_failed: bool,
     pub failure: Option<String>,
-    /// With `last_modified`, what its server can be asked with whether it has changed.
+    /// With `last_modified`, for conditional requests.
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     pub fetched_at: DateTime<Utc>,
-    /// `kb` for a fact that came with the program.
+    /// `kb` for a fact shipped with the program.
     pub origin: String,
 }
 
-/// An item of another channel that tells much the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecentItem {
     pub item_id: String,
@@ -43,10 +43,8 @@ pub struct RecentItem {
 }
 
 impl Store {
-    /// The pages of these canonical URLs that do not expire within `margin`, however long ago they were fetched. A page that was
-    /// taken away since is kept for the items that cite it, and is left out here.
-    ///
-    /// The store dates pages by the clock of the database. They are returned as dated by the caller's clock, which says `now`.
+    /// Returns pages by canonical URL that do not expire within `margin`. Omits pages deleted at their site, which are
+    /// kept only for items that cite them. Times are converted to the caller's clock, given by `now`.
     pub async fn sources_by_url(
         &self,
         urls: &[String],
@@ -95,8 +93,8 @@ impl Store {
         Ok(sources)
     }
 
-    /// Items of other channels since `since` whose embedding is at least `similarity` like `embedding`, nearest first,
-    /// one per channel. `own_channel` is given in lower case and without its `@`. Only embeddings by `embedder` are compared.
+    /// Returns items of other channels with a cosine of at least `similarity`, nearest first, one per channel.
+    /// `own_channel`: lower case, without `@`.
     #[expect(clippy::too_many_arguments, reason = "each is one condition of the query")]
     pub async fn similar_items(
         &self,
@@ -108,7 +106,7 @@ impl Store {
         similarity: f64,
         limit: i64,
     ) -> Result<Vec<RecentItem>, StoreError> {
-        // The function goes by the bits until enough are found that fit the conditions; the exact cosine decides.
+        // The function searches by bit vectors until enough items match; the exact cosine decides.
         let rows =
             sqlx::query("SELECT item_id, channel, similarity FROM similar_items($1::vector, $2, $3, $4, $5, $6, $7)")
                 .bind(vector_text(embedding))
@@ -132,8 +130,7 @@ impl Store {
         Ok(items)
     }
 
-    /// Sentences in the knowledge base: counted while they are few, from 10,000 on as the server last estimated them. It is asked
-    /// by every look at the metrics, and a count reads all rows.
+    /// Returns the number of stored sentences; an estimate from 10,000 on, because a count reads all rows.
     pub async fn evidence_claim_count(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar(
             "SELECT CASE WHEN estimated >= 10000 THEN estimated ELSE (SELECT count(*) FROM evidence_claims) END

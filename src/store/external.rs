@@ -1,24 +1,23 @@
-//! The operator's own database, which is only ever read: another server, another pool, nothing of ours in it.
+//! The operator's own database as an evidence source: a separate server and pool.
 //!
-//! That a query only reads is enforced, not trusted: it stands inside a `SELECT` of ours, its parameter is bound, and it
-//! runs in a read-only transaction with a limit on time, rows and bytes that is rolled back.
+//! A query is a subquery of our `SELECT` with a bound parameter. It runs in a read-only transaction with limits on
+//! time, rows and bytes, which is rolled back.
 
 use std::time::Duration;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
-/// How it is reached and bounded.
 #[derive(Debug, Clone)]
 pub struct ExternalSettings {
     pub pool_size: u32,
-    /// After this long the server itself ends a query.
+    /// The server cancels longer queries.
     pub timeout: Duration,
-    /// Of all rows of one query, as JSON.
+    /// Limit for all rows of a query, as JSON.
     pub max_bytes: usize,
 }
 
-/// Why there are no rows. No message holds a part of the address.
+/// Errors; no message contains a part of the address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExternalError {
     #[error("its address is not a Postgres address; write it like postgres://reader:password@host:5432/name")]
@@ -29,14 +28,13 @@ pub enum ExternalError {
     Unreachable(String),
     #[error("the query took too long")]
     Timeout,
-    /// It will never work as it is written, or may not.
+    /// The query is invalid or not permitted.
     #[error("it refused the query: {0}")]
     Refused(String),
     #[error("a row could not be read: {0}")]
     Unreadable(String),
 }
 
-/// A query that is none we run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {mend}")]
 pub struct BadQuery {
@@ -44,7 +42,6 @@ pub struct BadQuery {
     mend: &'static str,
 }
 
-/// One statement that reads, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadQuery {
     sql: String,
@@ -52,8 +49,8 @@ pub struct ReadQuery {
 }
 
 impl ReadQuery {
-    /// Checks that it is one `SELECT`, `WITH`, `VALUES` or `TABLE` that takes `$1` or nothing. This is to tell mistakes
-    /// early: what keeps a query from writing is the read-only transaction.
+    /// Accepts one `SELECT`, `WITH`, `VALUES` or `TABLE` with at most the parameter `$1`. Only reports mistakes early;
+    /// the read-only transaction prevents writes.
     pub fn new(sql: &str) -> Result<Self, BadQuery> {
         let bad = |what: String, mend| Err(BadQuery { what, mend });
         let words = words(sql).ok_or(BadQuery {
@@ -91,7 +88,7 @@ impl ReadQuery {
 }
 
 const READING: [&str; 4] = ["select", "with", "values", "table"];
-/// Words that only stand unquoted where something is written or locked.
+/// Words that are unquoted only in statements that write or lock.
 const WRITING: [&str; 16] = [
     "insert", "update", "delete", "merge", "truncate", "create", "alter", "drop", "grant", "revoke", "copy", "into",
     "call", "do", "vacuum", "lock",
@@ -106,9 +103,9 @@ enum Word {
     Other,
 }
 
-/// Everything up to the semicolon that ends it; only blanks and comments stand behind that one.
+/// Removes the final semicolon and what follows.
 fn without_end(sql: &str) -> String {
-    // The last one outside quotes and comments is the one that was read last: look for it from the back, past comments.
+    // Searches from the end, because a comment may also contain a semicolon.
     let mut kept = sql.to_owned();
     while let Some(at) = kept.rfind(';') {
         let ended = kept.split_off(at);
@@ -121,7 +118,7 @@ fn without_end(sql: &str) -> String {
     sql.to_owned()
 }
 
-/// The words of a statement without what stands in quotes and comments; `None` where one of those is not closed.
+/// Returns the words outside quotes and comments; `None` if one is not closed.
 fn words(sql: &str) -> Option<Vec<Word>> {
     let mut words = Vec::new();
     let mut depth = 0_i32;
@@ -130,7 +127,7 @@ fn words(sql: &str) -> Option<Vec<Word>> {
         let after = rest.get(character.len_utf8()..)?;
         rest = match character {
             '\'' | '"' => {
-                // E'…' takes backslashes; a doubled quote is a closed one and an opened one.
+                // `E'…'` has backslash escapes; a doubled quote reads as two quoted texts.
                 let escapes = character == '\'' && matches!(words.last(), Some(Word::Plain(word)) if word == "e");
                 words.push(Word::Other);
                 after_quote(after, character, escapes)?
@@ -202,7 +199,7 @@ fn after_comment(text: &str) -> Option<&str> {
     }
 }
 
-/// `$1`, or a text between `$tag$` and `$tag$`.
+/// `$1`, or a text between two `$tag$`.
 fn after_dollar<'a>(text: &'a str, words: &mut Vec<Word>) -> Option<&'a str> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     if digits > 0 {
@@ -214,7 +211,6 @@ fn after_dollar<'a>(text: &'a str, words: &mut Vec<Word>) -> Option<&'a str> {
     body.split_once(format!("${tag}$").as_str()).map(|(_, rest)| rest)
 }
 
-/// The database.
 #[derive(Debug, Clone)]
 pub struct ExternalDatabase {
     pool: PgPool,
@@ -222,12 +218,11 @@ pub struct ExternalDatabase {
 }
 
 impl ExternalDatabase {
-    /// Prepares to connect; nothing is sent before the first query.
+    /// Connects on first use.
     pub fn new(url: &SecretString, settings: ExternalSettings) -> Result<Self, ExternalError> {
         let options: PgConnectOptions =
             url.expose_secret().parse().map_err(|_error: sqlx::Error| ExternalError::BadUrl)?;
-        // A pooler between us and the server (PgBouncer) refuses parameters at the start that it does not know; what
-        // bounds a query is set in its own transaction.
+        // PgBouncer refuses unknown startup parameters, so limits are set in each transaction.
         let options = options.application_name("corroborate").extra_float_digits(None);
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
@@ -237,7 +232,7 @@ impl ExternalDatabase {
         Ok(Self { pool, settings })
     }
 
-    /// The rows of a query, each as JSON by the names of its columns: `limit` at most, and none beyond the limit of bytes.
+    /// Returns at most `limit` rows as JSON objects by column name, within the byte limit.
     pub async fn rows(
         &self,
         query: &ReadQuery,
@@ -251,7 +246,7 @@ impl ExternalDatabase {
             millis * 2
         );
         let mut transaction = self.pool.begin_with(sqlx::AssertSqlSafe(begin)).await?;
-        // The line break ends a comment of the query; a row too large is never sent.
+        // The line break ends a comment in the query. A row that is too large is not sent.
         let max_bytes = i64::try_from(self.settings.max_bytes).unwrap_or(i64::MAX);
         let (limit_place, bytes_place) = if query.takes_parameter { ("$2", "$3") } else { ("$1", "$2") };
         let text = format!(
@@ -259,7 +254,7 @@ impl ExternalDatabase {
              FROM (\n{}\n) AS asked LIMIT {limit_place}) AS rows",
             query.sql
         );
-        // Behind a pooler the next transaction may be on another connection, which knows no statement by its name.
+        // Behind a pooler, the next transaction may use another connection without the prepared statement.
         let prepared = sqlx::query_scalar::<_, Option<String>>(sqlx::AssertSqlSafe(text)).persistent(false);
         let prepared =
             if query.takes_parameter { prepared.bind(super::storable(parameter).into_owned()) } else { prepared };
@@ -295,7 +290,7 @@ impl From<sqlx::Error> for ExternalError {
             code if ["08", "53", "57", "3D"].iter().any(|class| code.starts_with(class)) => {
                 Self::Unreachable(database.message().to_owned())
             }
-            // Deadlocks and the like end by themselves.
+            // Deadlocks and serialization failures pass.
             code if code.starts_with("40") => Self::Unreachable(database.message().to_owned()),
             _ => Self::Refused(database.message().to_owned()),
         }

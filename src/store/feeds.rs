@@ -1,4 +1,7 @@
-//! Feeds, who reads them when, and the search over what they published.
+//! News feeds: which process reads which feed when, and the search over their entries.
+//!
+//! A process claims due feeds until a deadline, then writes the outcome and releases them. The search weights rare
+//! stems higher and drops entries that share too little with the query.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,31 +15,28 @@ use super::commit::{date, rows};
 use super::{Store, StoreError, storable};
 use crate::domain::limits::{MAX_URL_BYTES, is_storable_url};
 
-/// A feed that is ours to read for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedFeed {
     pub url: String,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// Failures in a row before.
+    /// Consecutive failures so far.
     pub failures: u32,
 }
 
-/// Which feeds are read now: those that are configured, and those that were found at sites that are trusted.
+/// The feeds to read: configured ones, and those found at trusted sites.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WantedFeeds {
     pub urls: Vec<String>,
     pub sites: Vec<String>,
 }
 
-/// Wanted feeds by whether they were read as lately as they should be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedFreshness {
     pub fresh: u64,
     pub stale: u64,
 }
 
-/// What a reading of a feed came to.
 #[derive(Debug, Clone, Default)]
 pub struct FeedReading {
     pub url: String,
@@ -44,15 +44,13 @@ pub struct FeedReading {
     pub language: Option<String>,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// When it may be read again.
+    /// Earliest time of the next reading.
     pub next_poll_at: DateTime<Utc>,
-    /// `None`: it was read, or had not changed.
+    /// `None`: read, or unchanged.
     pub error: Option<String>,
-    /// It is never to be read again.
     pub gone: bool,
 }
 
-/// An entry to be kept.
 #[derive(Debug, Clone, Serialize)]
 pub struct FeedEntryRow {
     pub url: String,
@@ -66,18 +64,16 @@ pub struct FeedEntryRow {
     pub strong: Vec<String>,
 }
 
-/// What is looked for.
 #[derive(Debug, Clone)]
 pub struct FeedSearch<'a> {
     pub stems: &'a [String],
-    /// Only entries of this language, or of none that is known.
+    /// Only entries of this or of unknown language.
     pub language: Option<&'a str>,
-    /// Only entries within so much of that date, the nearer the better.
+    /// Only entries within this distance of the date; nearer ones score higher.
     pub around: Option<(DateTime<Utc>, Duration)>,
     pub limit: i64,
 }
 
-/// An entry that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundEntry {
     pub url: String,
@@ -89,19 +85,18 @@ pub struct FoundEntry {
     pub score: f64,
 }
 
-/// Of what a question's stems tell, an entry must share this part, and two stems at least: one common word is chance.
+/// Minimum share of the query's stem weight; at least two stems too, because one common word is chance.
 const LEAST_SHARED: f64 = 0.35;
-/// Of the entries, read to learn how common a stem is: some thousands of them.
+/// Bytes of entries sampled to count stems: some thousands of entries.
 const SAMPLE_BYTES: i64 = 4 * 1024 * 1024;
-/// Entries held against a question, the nearest to its date first.
+/// Maximum entries scored per query, nearest to its date first.
 const MOST_WEIGHED: i64 = 3_000;
 
-/// For so long the words' numbers are believed: a weight is a logarithm, and feeds do not change their language.
+/// How long counts are reused: weights are logarithms, and the language of feeds changes slowly.
 const COUNTED_FOR: Duration = Duration::from_mins(5);
-/// With fewer entries every reading of a feed changes the weights, and counting costs next to nothing.
+/// Below this, each reading changes the weights and counting is cheap, so counts are not reused.
 const FEW: f64 = 1_000.0;
 
-/// How many of the entries that were looked at hold each stem.
 #[derive(Debug, Default)]
 struct StemCounts {
     entries: f64,
@@ -109,14 +104,13 @@ struct StemCounts {
 }
 
 impl StemCounts {
-    /// What each stem tells: the rarer, the more.
+    /// Returns the stems' weights: rarer stems weigh more.
     fn weights(&self, stems: &[String]) -> Vec<f64> {
         let holders = stems.iter().map(|stem| self.holders.get(stem).copied().unwrap_or(0.0));
         holders.map(|holders| (1.0 + (self.entries - holders + 0.5).max(0.0) / (holders + 0.5)).ln()).collect()
     }
 }
 
-/// The counts as of a moment, for all searches of a process.
 #[derive(Debug, Default)]
 pub(super) struct CountedStems(Mutex<Option<(Instant, Arc<StemCounts>)>>);
 
@@ -133,8 +127,8 @@ impl CountedStems {
     }
 }
 
-/// The rarest stems, of which every entry that shares enough must hold one: without them, all the others together are
-/// not enough. Entries that hold common words alone need not be looked at then.
+/// Returns the rarest stems, one of which each match must contain: all others are below [`LEAST_SHARED`]. Entries with
+/// only common words are skipped.
 fn telling<'a>(stems: &'a [String], weights: &[f64]) -> Vec<&'a str> {
     let mut by_weight: Vec<(&str, f64)> = stems.iter().map(String::as_str).zip(weights.iter().copied()).collect();
     by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
@@ -152,8 +146,7 @@ fn telling<'a>(stems: &'a [String], weights: &[f64]) -> Vec<&'a str> {
 }
 
 impl Store {
-    /// Adds feeds that are not known yet, to be read at once: each with the site it was found at, or with none where it is
-    /// configured. Gives how many were new.
+    /// Adds unknown feeds (URL, site), due at once; configured ones have no site. Returns their number.
     pub async fn add_feeds(&self, feeds: &[(String, String)], now: DateTime<Utc>) -> Result<u64, StoreError> {
         let storable = feeds.iter().filter(|(url, _)| is_storable_url(url));
         let (urls, hosts): (Vec<&str>, Vec<&str>) = storable.map(|(url, host)| (url.as_str(), host.as_str())).unzip();
@@ -176,8 +169,8 @@ impl Store {
         Ok(done.rows_affected())
     }
 
-    /// Takes wanted feeds that are due for this process alone until `until`: what two processes want at once, one gets. Both
-    /// times go by the clock of [`Store::queue_clock`]; by its own clock, a process that is behind would take valid claims.
+    /// Claims due feeds until `until`. Times must come from [`Store::queue_clock`]: a process with another clock would
+    /// take valid claims.
     pub async fn claim_feeds(
         &self,
         wanted: &WantedFeeds,
@@ -186,7 +179,7 @@ impl Store {
         limit: i64,
     ) -> Result<Vec<ClaimedFeed>, StoreError> {
         let taken = sqlx::query(
-            // A moment that is further ahead than any pause or claim was written by a clock that was ahead.
+            // `bounded_until` ignores times too far ahead, which a wrong clock wrote.
             "UPDATE feeds SET claimed_until = $2, polled_at = now() WHERE url IN (
                  SELECT url FROM feeds WHERE NOT gone AND bounded_until(next_poll_at, interval '31 days', $1) <= $1
                      AND (claimed_until IS NULL OR bounded_until(claimed_until, 2 * ($2 - $1), $1) <= $1)
@@ -213,8 +206,8 @@ impl Store {
         Ok(feeds)
     }
 
-    /// Writes the outcome of a reading with its entries, and releases the feed. An entry that the database refuses is left out,
-    /// so that it keeps neither the other entries nor the next reading from being written.
+    /// Writes a reading with its entries and releases the feed. Skips entries that the database refuses, so that they
+    /// block nothing.
     pub async fn finish_feed(
         &self,
         reading: &FeedReading,
@@ -281,8 +274,7 @@ impl Store {
         .await
     }
 
-    /// Takes the sites among these whose home page is due for a look, and sets the next look. Both times go by the clock of
-    /// [`Store::queue_clock`].
+    /// Claims sites whose home page is due for feed discovery, and sets their next time, by [`Store::queue_clock`].
     pub async fn claim_feed_sites(
         &self,
         hosts: &[String],
@@ -308,7 +300,6 @@ impl Store {
         Ok(due)
     }
 
-    /// Sets when a site's home page is looked at next.
     pub async fn finish_feed_site(&self, host: &str, next: DateTime<Utc>) -> Result<(), StoreError> {
         sqlx::query("UPDATE feed_sites SET next_look_at = $2 WHERE host = $1")
             .bind(host)
@@ -318,7 +309,7 @@ impl Store {
         Ok(())
     }
 
-    /// How often stems stand in entries: in a sample that is bounded in bytes, or in all where they are few.
+    /// Counts stems in a sample, or in all entries if they are few.
     async fn feed_stems(&self) -> Result<Arc<StemCounts>, StoreError> {
         if let Some(known) = self.counted_stems.known() {
             return Ok(known);
@@ -339,7 +330,7 @@ impl Store {
         Ok(counts)
     }
 
-    /// The entries about these stems, best first: rare stems tell more, those of titles and names count double.
+    /// Returns matching entries, best first. Rare stems weigh more; those of titles and names count double.
     pub async fn search_feed_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         self.again(|| self.matching_entries(search)).await
     }
@@ -395,8 +386,8 @@ impl Store {
         Ok(entries)
     }
 
-    /// How many of the wanted feeds were read lately. A feed is fresh for `slack` beyond the moment at which it was to be
-    /// read again; one that failed since, for twice that after it was last read.
+    /// Counts fresh feeds. A feed is fresh until `slack` after its due time; after a failure, until twice `slack` after
+    /// its last reading.
     pub async fn feed_freshness(
         &self,
         wanted: &WantedFeeds,
@@ -428,7 +419,7 @@ impl Store {
         Ok(FeedFreshness { fresh, stale: count("wanted")?.saturating_sub(fresh) })
     }
 
-    /// Removes entries that are older than `keep` by the clock of the database. Returns their number.
+    /// Removes entries older than `keep` by the database's clock. Returns their number.
     pub async fn clean_feed_entries(&self, keep: Duration) -> Result<u64, StoreError> {
         let done = sqlx::query(
             "DELETE FROM feed_entries WHERE coalesce(published_at, seen_at) < now() - make_interval(secs => $1)",
@@ -440,7 +431,7 @@ impl Store {
     }
 }
 
-/// A headline that was changed is the entry now.
+/// A changed headline replaces the stored one.
 async fn write_entries(
     connection: &mut PgConnection,
     feed_url: &str,

@@ -1,6 +1,10 @@
-//! What the fleet of processes agrees on before a provider is asked: slots, quotas, money, and who is left alone.
+//! State that processes share before they call a provider: rate-limit permits, quotas, spending and circuit breakers.
 //!
-//! All spans are counted from the database's clock at the moment it answered: processes need not agree on the time.
+//! - [`FleetConnection::lease`] takes permits in one database function, which also checks limits and breakers.
+//! - [`Store::open_breaker`] and [`Store::close_breaker`] notify other processes.
+//! - [`Store::take_turn`] and [`Store::claim_daily_notice`] let one process do a periodic task.
+//!
+//! Times are durations from the database's clock, because process clocks may differ.
 
 mod told;
 
@@ -12,55 +16,52 @@ use serde::Deserialize;
 use sqlx::postgres::PgRow;
 use sqlx::{Executor, Postgres, Row as _};
 
-use self::told::Told;
+use self::told::FleetSnapshotRow;
 use super::{Store, StoreError};
 
-/// The channel on which processes tell each other that a breaker changed.
+/// The `NOTIFY` channel for circuit breaker changes.
 pub(super) const CHANNEL: &str = "corroborate_fleet";
 
-/// What a process asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeaseTerms {
-    /// Whose slots: a provider's name, or `name:part` where it is asked at several places with a rate each.
+    /// Name, or `name:part` if the provider has several endpoints with separate rates.
     pub provider: Arc<str>,
-    /// Which key at which address; breakers are kept by it.
+    /// Key and address; each has its own circuit breaker.
     pub identity: String,
-    /// Slots wanted, at least 1.
+    /// At least 1.
     pub wanted: u32,
-    /// From one slot to the next.
+    /// Time between permits.
     pub period: Duration,
-    /// The first slot must not be later than this; else nothing is taken.
+    /// Latest time for the first permit; otherwise none is leased.
     pub patience: Duration,
-    /// Nor the last one later than this.
+    /// Latest time for the last permit.
     pub horizon: Duration,
-    /// Slots per UTC day and month.
+    /// Permits per UTC day and month.
     pub day_limit: Option<u32>,
     pub month_limit: Option<u32>,
-    /// US dollars a slot, and what the fleet may spend in a month.
+    /// USD per permit, and the monthly cap of all processes.
     pub usd: f64,
     pub cap_usd: Option<f64>,
-    /// The version of the breaker whose probe this process was given and did not use.
+    /// Version of the breaker whose probe this process holds unused.
     pub held_probe: Option<i64>,
-    /// How long a probe may be out.
     pub probe_time: Duration,
-    /// Taken back in the same round trip, before anything is given.
+    /// Returned in the same round trip, before new permits are leased.
     pub back: Option<Returned>,
 }
 
-/// Slots that were leased and not used, or not billed.
+/// Permits that were not used or not billed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Returned {
-    /// As the lease said: decides which day and month they are taken off.
+    /// As in the lease: selects the day and month that are credited.
     pub leased_for: DateTime<Utc>,
     pub slots: u32,
     pub usd: f64,
 }
 
-/// What the fleet answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeaseAnswer {
     pub decision: LeaseDecision,
-    /// As it is now, the probe of this lease included.
+    /// Includes the probe of this lease.
     pub breaker: SharedBreaker,
 }
 
@@ -68,32 +69,28 @@ pub struct LeaseAnswer {
 pub enum LeaseDecision {
     Granted {
         slots: u32,
-        /// When the first of them comes; the others follow by the period.
+        /// Time until the first permit; the others follow at the period.
         first_in: Duration,
-        /// When the day they are counted in ends, and they with it.
+        /// When their UTC day ends; permits expire then.
         day_ends_in: Duration,
         leased_for: DateTime<Utc>,
-        /// The one call that may find out whether the provider is well again.
+        /// The one call that tests whether the provider has recovered.
         probe: bool,
     },
-    /// The next slot comes only then.
     NotBefore(Duration),
-    /// The provider is left alone, or its probe is out.
+    /// The circuit breaker is open, or its probe is in progress.
     LeftAlone,
-    /// A limit is reached, and for how long.
     Limited(Limit, Duration),
 }
 
-/// The operator's own limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     Day,
     Month,
-    /// The month's spending cap.
+    /// The monthly spending cap.
     Cap,
 }
 
-/// Whether a provider may be asked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BreakerKind {
@@ -122,15 +119,15 @@ impl BreakerKind {
     }
 }
 
-/// A breaker as the fleet knows it. Version 0: nobody ever said anything about it.
+/// Shared state of a circuit breaker. Version 0: never written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SharedBreaker {
     pub kind: BreakerKind,
-    /// Until it may be probed; zero when that is past.
+    /// Time until it may be probed, or zero.
     pub until_in: Duration,
-    /// While a probe is out.
+    /// Remaining time of a probe in progress.
     pub probe_in: Option<Duration>,
-    /// Why, in words for a person, and the error's label.
+    /// Readable cause, and the error's label.
     pub reason: Option<String>,
     pub error: Option<String>,
     /// Openings since the last success.
@@ -138,40 +135,36 @@ pub struct SharedBreaker {
     pub version: i64,
 }
 
-/// A process found that a provider must be left alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opening {
     pub kind: BreakerKind,
     pub wait: Duration,
     pub reason: String,
     pub error: &'static str,
-    /// The version this process went by: of an older one this is no second opening, it only makes the wait longer.
+    /// Version that the report is based on. An outdated report extends the wait but is no second opening.
     pub version: i64,
 }
 
-/// Everything a process follows, of all providers at once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FleetSnapshot {
     /// (provider, identity, state).
     pub breakers: Vec<(String, String, SharedBreaker)>,
-    /// (provider, slots of the UTC day, slots of the month).
+    /// (provider, permits this UTC day, permits this month).
     pub used: Vec<(String, u64, u64)>,
-    /// Dollars taken this month.
     pub spent_usd: f64,
     pub day_ends_in: Duration,
     pub month_ends_in: Duration,
 }
 
-/// A lease's statement on a connection that is there already: what it waited for must not count as its round trip.
+/// A connection acquired before a lease, so that waiting for it is not counted as round-trip time.
 #[derive(Debug)]
 pub struct FleetConnection {
     connection: sqlx::pool::PoolConnection<Postgres>,
-    /// Whose limits its statements have, and whose other connections are tested where this one was lost.
     store: Store,
 }
 
 impl FleetConnection {
-    /// Leases a block of slots, or says why not.
+    /// Leases a block of permits, or returns why not.
     pub async fn lease(&mut self, terms: &LeaseTerms) -> Result<LeaseAnswer, StoreError> {
         let back = terms.back;
         let asked = sqlx::query(
@@ -207,12 +200,10 @@ impl FleetConnection {
 }
 
 impl Store {
-    /// A connection for [`FleetConnection::lease`].
     pub async fn fleet_connection(&self) -> Result<FleetConnection, StoreError> {
         Ok(FleetConnection { connection: self.pool.acquire().await?, store: self.clone() })
     }
 
-    /// Takes back what was leased and not used.
     pub async fn give_back(&self, provider: &str, back: &Returned) -> Result<(), StoreError> {
         sqlx::query("SELECT give_back_turns($1, $2, $3, $4::float8::numeric)")
             .bind(provider)
@@ -224,8 +215,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes down that a provider is left alone, and tells the others. Gives what holds now: a wait that somebody else
-    /// began in the meantime is never made shorter, and is no second opening.
+    /// Opens a circuit breaker and returns its new state. A wait that another process began is never shortened, and
+    /// does not count as a second opening.
     pub async fn open_breaker(
         &self,
         provider: &str,
@@ -272,8 +263,7 @@ impl Store {
         breaker(&row)
     }
 
-    /// Writes down that the probe of that version succeeded. A breaker that changed since stays as it is; what holds now
-    /// is given.
+    /// Closes a circuit breaker after its probe succeeded. Only returns its state if it changed since that version.
     pub async fn close_breaker(
         &self,
         provider: &str,
@@ -305,9 +295,7 @@ impl Store {
         Ok(present.unwrap_or_default())
     }
 
-    /// Lets every process ask that provider again, at all of its places, whatever it was left alone for and with whatever
-    /// key. Gives how many
-    /// breakers that closed.
+    /// Closes a provider's circuit breakers, for all endpoints and keys. Returns their number.
     pub async fn reset_breakers(&self, provider: &str) -> Result<u64, StoreError> {
         let row = sqlx::query(
             "WITH changed AS (
@@ -327,7 +315,6 @@ impl Store {
         Ok(u64::try_from(closed).unwrap_or(0))
     }
 
-    /// One look at everything the fleet shares.
     pub async fn fleet(&self) -> Result<FleetSnapshot, StoreError> {
         let text: String = sqlx::query_scalar(
             "WITH clock AS (SELECT clock_timestamp() AS moment),
@@ -350,19 +337,18 @@ impl Store {
         )
         .fetch_one(&self.pool)
         .await?;
-        let told: Told = serde_json::from_str(&text)
+        let told: FleetSnapshotRow = serde_json::from_str(&text)
             .map_err(|error| StoreError::Corrupt { detail: format!("the fleet's state: {error}") })?;
         self.server_clock.learn(told.moment);
         Ok(told.into())
     }
 
-    /// Woken when a breaker changed, by this process or, where it listens, by another.
+    /// Notified when this process, or another one while listening, changed a breaker.
     pub fn fleet_changed(&self) -> Arc<tokio::sync::Notify> {
         Arc::clone(&self.wake_fleet)
     }
 
-    /// One round trip that writes: is the database there, and does it take what is written? One that became a standby, or
-    /// whose disk is full, still answers questions.
+    /// Checks that the database accepts writes: a standby or a full disk still allows reads.
     pub async fn check_writable(&self) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO store_settings (key, value, updated_at) VALUES ('last_probe', 'true', now())
@@ -373,8 +359,7 @@ impl Store {
         Ok(())
     }
 
-    /// True where no process of the fleet had this turn in `every`: then it is the caller's. By the database's clock, with a tenth
-    /// to spare for those who come a little early.
+    /// Returns true if no process took this turn within `every`, by the database's clock. Callers may be a tenth early.
     pub async fn take_turn(&self, what: &str, every: Duration) -> Result<bool, StoreError> {
         let taken = sqlx::query(
             "INSERT INTO store_settings AS s (key, value, updated_at) VALUES ($1, 'true', now())
@@ -390,7 +375,6 @@ impl Store {
         Ok(taken.rows_affected() == 1)
     }
 
-    /// What the turn was taken for was not done: it is anybody's again.
     pub async fn give_turn_back(&self, what: &str, every: Duration) -> Result<(), StoreError> {
         sqlx::query("UPDATE store_settings SET updated_at = updated_at - make_interval(secs => $2) WHERE key = $1")
             .bind(what)
@@ -400,9 +384,9 @@ impl Store {
         Ok(())
     }
 
-    /// True for the first process of the fleet that says so on that day: something is to be told once a day. A day that has not
-    /// come yet by the clock of the database counts as tomorrow.
-    pub async fn first_to_tell(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
+    /// Returns true for the first process on that day. A day later than tomorrow, by the database's clock, counts as
+    /// tomorrow.
+    pub async fn claim_daily_notice(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
         let told = sqlx::query(
             "INSERT INTO store_settings AS s (key, value, updated_at)
              VALUES ($1, to_jsonb(least($2::date, current_date + 1)::text), now())
@@ -438,7 +422,6 @@ async fn read_breaker<'c>(
     .transpose()
 }
 
-/// What is past is zero.
 fn span(seconds: Option<f64>) -> Duration {
     Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }

@@ -1,4 +1,6 @@
-//! What an item's answers were before it was judged again, and the item itself, so that it can be.
+//! Earlier answers of re-evaluated items, and items as they were sent.
+//!
+//! The stored request is the input of a re-evaluation.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -9,7 +11,7 @@ use sqlx::{PgConnection, Row as _};
 use super::{Store, StoreError};
 use crate::domain::{Item, Reason};
 
-/// An answer that a later one took the place of.
+/// An answer that a later one replaced.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EarlierVerdict {
     pub evaluated_at: DateTime<Utc>,
@@ -20,11 +22,10 @@ pub struct EarlierVerdict {
     pub tier: String,
     pub score: Option<i32>,
     pub judge: String,
-    /// Why the later one came; `None` where the item was sent again, or somebody wanted it judged again.
+    /// Reason of the later answer; `None` if the item was sent again or a user requested it.
     pub why: Option<Reason>,
 }
 
-/// Keeps an item's answers as they stand, just before others take their place.
 pub(super) async fn keep(
     connection: &mut PgConnection,
     item_id: &str,
@@ -45,7 +46,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// An item as it is kept: without the text that stands in a column of its own.
+/// Returns the item as JSON, without the text if the column `text` has it.
 pub(super) fn request(item: &Item, stored_text: &str) -> Result<String, StoreError> {
     let mut request = super::commit::json(item)?;
     if let Some(fields) = request.as_object_mut() {
@@ -58,7 +59,7 @@ pub(super) fn request(item: &Item, stored_text: &str) -> Result<String, StoreErr
 }
 
 impl Store {
-    /// Earlier answers of an item, the latest first.
+    /// Returns an item's earlier answers, latest first.
     pub async fn verdict_history(&self, item_id: &str) -> Result<Vec<EarlierVerdict>, StoreError> {
         let rows = sqlx::query(
             "SELECT evaluated_at, claim_text, verdict, decisive, confidence, tier, score, judge, why FROM verdict_history
@@ -78,15 +79,15 @@ impl Store {
                 tier: row.try_get("tier")?,
                 score: row.try_get("score")?,
                 judge: row.try_get("judge")?,
-                // A word of a later version is no reason to withhold the answer.
+                // An unknown reason of a later version becomes `None`.
                 why: row.try_get::<Option<&str>, _>("why")?.and_then(Reason::parse),
             });
         }
         Ok(found)
     }
 
-    /// A stored item as it was sent, so that it can be judged again, and when that was, where it is known: an edit that was sent
-    /// later stays, though its result may be written while this one is judged.
+    /// Returns a stored item as it was sent, with its send time if known. A later edit then wins, even if it is stored
+    /// during the re-evaluation.
     pub async fn item_as_sent(&self, item_id: &str) -> Result<Option<(Item, Option<DateTime<Utc>>)>, StoreError> {
         let row = sqlx::query(
             "SELECT text, sent_at, request, jsonb_build_object('schema', 1, 'item_id', item_id, 'title', title, 'url', url,

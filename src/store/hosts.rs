@@ -1,7 +1,7 @@
-//! What the fleet of processes agrees on before a page is fetched: when each host may be asked next, how many requests
-//! are under way there, which hosts asked for rest, and what their sites' `robots.txt` said.
+//! Per-host state that all processes share before they fetch a page: next request time, concurrent requests, rest
+//! periods and `robots.txt`.
 //!
-//! All spans are counted from the database's clock at the moment it answered: processes need not agree on the time.
+//! Times are durations from the database's clock, because process clocks may differ.
 
 use std::time::Duration;
 
@@ -10,55 +10,51 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::bounded::BoundedPool;
-use super::together::Together;
+use super::together::BatchLoader;
 use super::{Store, StoreError};
 
-/// The right to one request that a process asks for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostTerms<'a> {
-    /// Lower case, without a trailing dot.
+    /// Lower case, no trailing dot.
     pub host: &'a str,
-    /// Requests under way at the host, at most.
+    /// Maximum concurrent requests.
     pub places: usize,
-    /// From the beginning of this request to that of the next one.
+    /// Time between the starts of two requests.
     pub pause: Duration,
-    /// The request must begin within this; else nothing is taken.
+    /// Latest start; otherwise no permit is leased.
     pub patience: Duration,
-    /// How long the request may take. Its place is free afterwards, whether it was given back or not.
+    /// Maximum duration; the place is then free even if not returned.
     pub hold: Duration,
 }
 
-/// What the fleet answers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum HostLease {
-    /// The request may begin after this wait, and not before.
+    /// The request may start after this wait.
     Granted { first_in: Duration, place: HostPlace },
-    /// The host is left alone for so long.
+    /// Time that the host must still rest.
     Resting(Duration),
-    /// All places are taken, the first of them for so long at most.
+    /// All places are taken; time until the first expires.
     Full(Duration),
-    /// The next moment that is free comes after this wait, which is more than the patience.
+    /// Time until the next free start, beyond `patience`.
     NotBefore(Duration),
 }
 
-/// A place at a host, to be given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPlace(DateTime<Utc>);
 
-/// What the fleet knows of a site's `robots.txt`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RobotsLook {
-    /// The file, empty where there is none; nothing where the site's server failed. Believed for so long yet.
+    /// The file (empty if missing; `None` if the server failed) and its remaining validity.
     Known { file: Option<Vec<u8>>, expires_in: Duration },
-    /// Nobody knows it and nobody asks: it is to be asked for now.
+    /// The caller must fetch it.
     Ask,
-    /// Another process asks.
+    /// Another process is fetching it.
     Asked,
 }
 
-/// A wish among those that are put together; spans in seconds.
+/// A request in a batch; seconds.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct HostLeaseRequest {
     host: String,
     places: i32,
     pause: f64,
@@ -66,16 +62,16 @@ pub(super) struct Wish {
     hold: f64,
 }
 
-pub(super) type Leases = Together<Wish, HostLease>;
+pub(super) type Leases = BatchLoader<HostLeaseRequest, HostLease>;
 /// By site and patience in seconds.
-pub(super) type RobotsLooks = Together<(String, f64), RobotsLook>;
+pub(super) type RobotsLooks = BatchLoader<(String, f64), RobotsLook>;
 
 pub(super) fn leases(pool: BoundedPool) -> Leases {
-    Together::new(move |wishes: Vec<Wish>| {
+    BatchLoader::new(move |wishes: Vec<HostLeaseRequest>| {
         let pool = pool.clone();
         Box::pin(async move {
-            let of = |span: fn(&Wish) -> f64| wishes.iter().map(span).collect::<Vec<_>>();
-            // In the order of their hosts, whose rows stay locked until the statement is done.
+            let of = |span: fn(&HostLeaseRequest) -> f64| wishes.iter().map(span).collect::<Vec<_>>();
+            // In host order: rows stay locked until the statement ends.
             let rows = sqlx::query(
                 "SELECT said.decision, said.wait, said.place FROM (
                      SELECT * FROM unnest($1::text[], $2::int[], $3::float8[], $4::float8[], $5::float8[])
@@ -108,11 +104,11 @@ fn host_lease(row: &PgRow) -> Result<HostLease, StoreError> {
 }
 
 pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
-    Together::new(move |asked: Vec<(String, f64)>| {
+    BatchLoader::new(move |asked: Vec<(String, f64)>| {
         let pool = pool.clone();
         Box::pin(async move {
             let (sites, patience): (Vec<String>, Vec<f64>) = asked.into_iter().unzip();
-            // Each site is claimed once, by the first who asks for it.
+            // Only the first request per site gets the claim.
             let rows = sqlx::query(
                 "WITH asked AS MATERIALIZED (
                      SELECT * FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS row(site, patience, place)),
@@ -151,20 +147,19 @@ fn robots_look(row: &PgRow) -> Result<RobotsLook, StoreError> {
 }
 
 impl Store {
-    /// Leases the right to one request, or says why not. Wishes of one moment go in one statement.
+    /// Leases a permit for one request. Concurrent calls share a statement.
     pub async fn lease_host(&self, terms: &HostTerms<'_>) -> Result<HostLease, StoreError> {
-        let wish = Wish {
+        let wish = HostLeaseRequest {
             host: super::storable(terms.host).into_owned(),
             places: i32::try_from(terms.places).unwrap_or(i32::MAX),
             pause: terms.pause.as_secs_f64(),
             patience: terms.patience.as_secs_f64(),
             hold: terms.hold.as_secs_f64(),
         };
-        // A place that was given and not heard of lapses.
+        // Safe to repeat: a lost place expires.
         self.again(|| self.host_leases.ask(wish.clone())).await
     }
 
-    /// The request is over: others may take its place.
     pub async fn give_host_back(&self, host: &str, place: HostPlace) -> Result<(), StoreError> {
         sqlx::query("UPDATE page_hosts SET places = array_remove(places, $2) WHERE host = $1")
             .bind(super::storable(host))
@@ -174,7 +169,7 @@ impl Store {
         Ok(())
     }
 
-    /// The host asked to be left alone for so long. Of two such wishes the longer one counts.
+    /// Records that a host needs rest; the longer of two periods applies.
     pub async fn rest_host(&self, host: &str, wait: Duration) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO page_hosts AS h (host, next_at, rests_until)
@@ -189,14 +184,14 @@ impl Store {
         Ok(())
     }
 
-    /// What the fleet knows of a site's `robots.txt`. Whoever is told [`RobotsLook::Ask`] is the only one for so long.
-    /// Questions of one moment go in one statement.
+    /// Returns the state of `robots.txt`. One caller gets [`RobotsLook::Ask`] within `patience`. Concurrent calls share
+    /// a statement.
     pub async fn look_at_robots(&self, site: &str, patience: Duration) -> Result<RobotsLook, StoreError> {
         let asked = (super::storable(site).into_owned(), patience.as_secs_f64());
         self.again(|| self.robots_looks.ask(asked.clone())).await
     }
 
-    /// Tells the fleet what a site said; none: its server failed.
+    /// Stores a site's `robots.txt`; `None` if its server failed.
     pub async fn keep_robots(&self, site: &str, file: Option<&[u8]>, lasts: Duration) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO page_robots (site, file, expires_at, asked_until)
@@ -212,7 +207,7 @@ impl Store {
         Ok(())
     }
 
-    /// Nothing was heard that says something of the site: somebody else may ask.
+    /// Releases the claim after an inconclusive fetch.
     pub async fn ask_robots_again(&self, site: &str) -> Result<(), StoreError> {
         sqlx::query("UPDATE page_robots SET asked_until = clock_timestamp() WHERE site = $1")
             .bind(super::storable(site))

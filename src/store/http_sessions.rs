@@ -1,26 +1,25 @@
-//! Sessions of people at the web pages. Every time is the database's, so that processes with different clocks agree.
+//! Sessions of the web UI, by the digest of their secret.
+//!
+//! All times are the database's. A used session gets a new secret every hour; the secret itself is never stored.
 
 use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// From signing in to the end; rotation does not lengthen it. A literal of SQL.
+/// From sign-in to expiry; rotation does not extend it. An SQL literal.
 const LIFETIME: &str = "interval '12 hours'";
 /// Age after which a used session gets a new secret.
 const ROTATION_INTERVAL: &str = "interval '1 hour'";
-/// How long the earlier secret is accepted after a rotation: for requests that were already under way.
+/// How long the old secret is accepted after a rotation, for requests in progress.
 const ROTATION_GRACE: &str = "interval '1 minute'";
 
-/// What a session began with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionOrigin {
-    /// The id of a stored token.
     Token(i64),
-    /// One of the server's own tokens: its MAC, keyed with the session's secret.
+    /// A token of the server's configuration: its MAC, keyed with the session's secret.
     ServerToken([u8; 32]),
 }
 
-/// A session to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewSession<'a> {
     /// SHA-256 of the secret.
@@ -30,19 +29,17 @@ pub struct NewSession<'a> {
     pub origin: SessionOrigin,
 }
 
-/// A session that is valid now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSession {
     pub csrf_token: String,
     pub scope: String,
-    /// The token that the session began with; `None`: one of the server's own.
+    /// `None`: a token of the server's configuration.
     pub token: Option<SessionToken>,
-    /// Present where `token` is `None`.
+    /// Set if `token` is `None`.
     pub server_token_mac: Option<Vec<u8>>,
     pub is_due_for_rotation: bool,
 }
 
-/// The stored token of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionToken {
     pub id: i64,
@@ -71,7 +68,7 @@ impl Store {
         Ok(())
     }
 
-    /// The session of that digest; `None` if there is none, it has expired, or its token is revoked or has expired.
+    /// Returns the valid session; `None` if it or its token is missing, expired or revoked.
     pub async fn session(&self, digest: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
         let select = format!(
             "SELECT s.csrf_token, s.scope, s.server_token_mac, t.id, t.name, t.requests_per_minute,
@@ -85,7 +82,7 @@ impl Store {
         row.as_ref().map(stored).transpose()
     }
 
-    /// Gives a session another secret; false if another request did so first, or the session is gone.
+    /// Replaces a session's secret; false if another request did so, or the session is gone.
     pub async fn rotate_session(
         &self,
         earlier: [u8; 32],
@@ -110,11 +107,10 @@ impl Store {
         Ok(rotated.rows_affected() > 0)
     }
 
-    /// Ends a session under its present and its earlier secrets.
     pub async fn end_session(&self, digest: [u8; 32]) -> Result<(), StoreError> {
         self.in_time(async {
             let mut transaction = self.transaction().await?;
-            // Locked first: a rotation that is under way ends before the rows are looked for, and a later one finds none.
+            // The lock makes a running rotation finish first; a later one finds no row.
             let csrf_token: Option<String> =
                 sqlx::query_scalar("SELECT csrf_token FROM http_sessions WHERE digest = $1 FOR UPDATE")
                     .bind(digest.as_slice())
@@ -129,7 +125,7 @@ impl Store {
         .await
     }
 
-    /// Removes sessions that have expired, and those whose token is revoked. Returns how many rows.
+    /// Removes sessions that expired or whose token is invalid. Returns their number.
     pub async fn remove_expired_sessions(&self) -> Result<u64, StoreError> {
         let removed = sqlx::query(
             "DELETE FROM http_sessions AS s WHERE s.expires_at <= now() OR EXISTS (

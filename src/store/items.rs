@@ -1,4 +1,7 @@
-//! Reading items back: what was done, what was found, what the pages of the API show.
+//! Reads stored items: phases done, one item with its evidence, and pages of the item list.
+//!
+//! Pages continue at a cursor of time and id, newest first. To add a filter: a field of [`ItemFilter`] and its
+//! condition.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -8,32 +11,30 @@ use super::{JudgedBy, Store, StoreError};
 use crate::domain::result::ItemResult;
 use crate::domain::verdict::{Phase, Tier, Verdict};
 
-/// A finished phase of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DonePhase {
     pub phase: Phase,
     pub content_hash: String,
     pub degraded: bool,
     pub message_id: Option<String>,
-    /// When the message with the stored text was sent, if that is known.
+    /// Send time of the message with the stored text, if known.
     pub sent_at: Option<DateTime<Utc>>,
-    /// The stored result is of this content: the text was not edited since.
+    /// True if the stored result is of this content.
     pub stands: bool,
 }
 
-/// What a run finds of its item when it begins. [`Store::commit`] takes it back to see what happened meanwhile.
+/// State when a run begins; [`Store::commit`] detects concurrent changes by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStart {
-    /// By the database's clock: processes share it, whatever their own say.
+    /// By the database's clock, which processes share.
     pub began_at: DateTime<Utc>,
-    /// When the stored result was evaluated; one with another time was written since.
+    /// Evaluation time of the stored result; a concurrent write changes it.
     pub seen: Option<DateTime<Utc>>,
     pub done: Vec<DonePhase>,
-    /// What it judges by; for the run to say.
+    /// Set by the run.
     pub judged_by: JudgedBy,
 }
 
-/// A stored item with its result.
 #[derive(Debug, Clone)]
 pub struct StoredItem {
     pub item_id: String,
@@ -45,7 +46,6 @@ pub struct StoredItem {
     pub result: ItemResult,
 }
 
-/// One line of a list.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct ItemSummary {
     pub item_id: String,
@@ -55,7 +55,7 @@ pub struct ItemSummary {
     pub text: String,
     pub status: String,
     pub degraded: Vec<String>,
-    /// Of the claim whose figures the item carries; null where nothing could be checked.
+    /// Verdict of the main claim; null if nothing could be checked.
     pub verdict: Option<String>,
     /// Whether the evidence is enough to act on the verdict.
     pub decisive: Option<bool>,
@@ -64,40 +64,37 @@ pub struct ItemSummary {
     pub enriched_at: DateTime<Utc>,
 }
 
-/// What a list is narrowed to.
 #[derive(Debug, Clone, Default)]
 pub struct ItemFilter {
     pub status: Option<String>,
     pub tier: Option<Tier>,
-    /// Of the claim whose figures the item carries.
+    /// Verdict of the main claim.
     pub verdict: Option<Verdict>,
-    /// Whether that verdict is decisive, of items with one that takes a side.
+    /// Whether the verdict is decisive; matches only items with a side.
     pub decisive: Option<bool>,
     pub channel: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
-    /// Whether something could not be asked or finished.
+    /// Whether a source or step is missing.
     pub degraded: Option<bool>,
-    /// Whether a passage contradicts one of its claims.
+    /// Whether a passage contradicts a claim.
     pub contradiction: Option<bool>,
-    /// Done then or later.
+    /// Earliest time of the result.
     pub since: Option<DateTime<Utc>>,
-    /// Words that must occur in the text or title as they are typed, from the beginning of a word.
+    /// Literal words in text or title, matched from the beginning of a word.
     pub q: Option<String>,
-    /// `next` of the page before.
+    /// `next` of the previous page.
     pub cursor: Option<String>,
     pub limit: i64,
 }
 
-/// A page of a list.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Page<T> {
     pub items: Vec<T>,
-    /// Give it back as `cursor` for the next page; null on the last.
+    /// The `cursor` of the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// Every stored passage of an item, shown or not.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct StoredEvidence {
     pub claim_id: String,
@@ -118,7 +115,7 @@ pub struct StoredEvidence {
     pub credibility: f64,
     pub independent_group: String,
     pub provider: String,
-    /// Who gave entail, contradict and neutral; `None` where an older version stored the row.
+    /// Judge of `entail`, `contradict` and `neutral`; `None` in rows of older versions.
     #[serde(default)]
     pub judge: Option<String>,
     pub rank: i32,
@@ -126,7 +123,7 @@ pub struct StoredEvidence {
 }
 
 impl Store {
-    /// Begins a run: the moment, and what was done of the item so far.
+    /// Returns the database's time and the phases done of an item.
     pub async fn begin(&self, item_id: &str) -> Result<RunStart, StoreError> {
         self.again(|| self.found_at_the_beginning(item_id)).await
     }
@@ -158,7 +155,6 @@ impl Store {
         Ok(RunStart { began_at, seen, done, judged_by: JudgedBy::default() })
     }
 
-    /// One item with its result.
     pub async fn item(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
         let row = sqlx::query(
             "SELECT item_id, title, text, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1",
@@ -180,7 +176,7 @@ impl Store {
         }))
     }
 
-    /// Channels of the items that share a cluster, the newest first.
+    /// Returns the channels of a cluster's other items, newest first.
     pub async fn cluster_channels(&self, cluster_id: &str, except_item: &str) -> Result<Vec<String>, StoreError> {
         Ok(sqlx::query_scalar(
             "SELECT channel FROM items WHERE cluster_id = $1 AND item_id <> $2 AND channel IS NOT NULL
@@ -192,7 +188,6 @@ impl Store {
         .await?)
     }
 
-    /// A page of items, the newest first.
     pub async fn items(&self, filter: &ItemFilter) -> Result<Page<ItemSummary>, StoreError> {
         let limit = filter.limit.clamp(1, 200);
         let after = filter.cursor.as_deref().and_then(parse_cursor);
@@ -234,8 +229,8 @@ impl Store {
         .bind(filter.contradiction)
         .bind(filter.since)
         .bind(filter.q.as_deref().and_then(super::words::index_query))
-        // Planned anew each time: which index serves depends on what the list is narrowed to. In a transaction, since behind
-        // a pooler a statement without a name is lost between two.
+        // Replanned each time, because the best index depends on the filters. In a transaction, because a pooler may
+        // otherwise lose the unnamed statement.
         .persistent(false)
         .fetch_all(&mut *transaction)
         .await?;
@@ -267,7 +262,6 @@ impl Store {
         Ok(Page { items, next })
     }
 
-    /// The item that a claim is of.
     pub async fn item_of_claim(&self, claim_id: &str) -> Result<Option<String>, StoreError> {
         let row = sqlx::query("SELECT item_id FROM claims WHERE claim_id = $1")
             .bind(claim_id)
@@ -276,7 +270,7 @@ impl Store {
         row.map(|row| row.try_get("item_id")).transpose().map_err(StoreError::from)
     }
 
-    /// Every passage of an item, best first within each claim.
+    /// Returns all passages of an item, best first within each claim.
     pub async fn item_evidence(&self, item_id: &str) -> Result<Vec<StoredEvidence>, StoreError> {
         let rows = sqlx::query(
             "SELECT e.claim_id, c.claim_text, e.evidence_id, s.url, s.domain, s.title, s.published_at, e.passage, e.stance,
@@ -318,7 +312,7 @@ impl Store {
     }
 }
 
-/// `%` and `_` in what people type are letters, not wildcards.
+/// Escapes `%` and `_`, which are literal in user input.
 fn like_pattern(words: &str) -> String {
     let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")

@@ -1,5 +1,6 @@
-//! Stored evidence as something to be asked: the sentences nearest in meaning, the facts that come with the program, and
-//! how often each sentence has been of use.
+//! The evidence store: sentences nearest in meaning, facts shipped with the program, usage counts.
+//!
+//! A vector index preselects neighbours; the exact cosine ranks them. Vectors of different models are never compared.
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
@@ -9,49 +10,45 @@ use sqlx::Row as _;
 use super::commit::rows;
 use super::{Store, StoreError, vector_text};
 
-/// Neighbours by their bits, before the exact cosine orders them: what the index looks through in one go (its
-/// `ef_search`). More would not be returned.
+/// Neighbours by bit vectors before ranking by cosine: the index's `ef_search`, so it returns no more.
 const NEIGHBOURS: i64 = 40;
 
-/// Uses counted by one statement, and statements in one go.
+/// Uses per statement, and statements per call.
 const MOST_COUNTED: i32 = 500;
 const ROUNDS: usize = 40;
 
-/// The last day of our calendar, which every reader of the table can hold (`infinity` is not one of chrono's).
+/// Last day of the calendar. `infinity` is not a chrono date.
 fn never() -> DateTime<Utc> {
     chrono::NaiveDate::from_ymd_opt(9999, 12, 31)
         .and_then(|day| day.and_hms_opt(0, 0, 0))
         .map_or(DateTime::<Utc>::MAX_UTC, |moment| moment.and_utc())
 }
 
-/// What is looked for.
 #[derive(Debug, Clone)]
 pub struct NearTo<'a> {
     pub embedding: &'a [f32],
-    /// Who made the embedding; others' are not compared with it.
+    /// Only vectors of this model are compared.
     pub embedder: &'a str,
-    /// Cosine under which a sentence is about something else.
+    /// Minimum cosine.
     pub similarity: f64,
 }
 
-/// A stored sentence with the page that says it. A sentence several pages say comes once for each.
+/// A sentence of several pages is returned once per page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NearEvidence {
     pub url: String,
-    /// Where the address led to, when that is elsewhere.
+    /// Target of a redirect, if different.
     pub final_url: Option<String>,
     pub title: Option<String>,
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
     pub sentence: String,
-    /// Cosine of the embeddings. How often it was of use adds nothing here: old favourites would keep newer pages out of
-    /// sight.
+    /// Cosine. Usage counts are ignored: old sentences would hide newer pages.
     pub similarity: f64,
 }
 
-/// Where stored evidence is looked up.
 pub trait EvidenceShelf: Send + Sync + std::fmt::Debug {
-    /// The nearest sentences of pages that can be read and have not expired, nearest first, of equals the page read last.
+    /// Returns the nearest sentences of readable, unexpired pages, nearest first; among equals, the page fetched last.
     fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>>;
 }
 
@@ -61,7 +58,6 @@ impl EvidenceShelf for Store {
     }
 }
 
-/// A well-established fact that comes with the program.
 #[derive(Debug, Clone, Serialize)]
 pub struct SeedRow {
     pub id: String,
@@ -80,22 +76,21 @@ pub struct SeedRow {
 }
 
 impl SeedRow {
-    /// An embedding as `embedding` holds it.
     pub fn vector(embedding: &[f32]) -> String {
         vector_text(embedding)
     }
 }
 
-/// A stored sentence that was looked up, judged, and found to be about a claim.
+/// A use of a stored sentence for a claim.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct EvidenceUse {
     pub evidence_id: String,
-    /// The hash of the stored sentence.
+    /// Hash of the stored sentence.
     pub claim_hash: String,
-    /// The hash under which the item's own evidence is kept.
+    /// Hash of the item's own evidence.
     pub passage_hash: String,
     pub relevance: f64,
-    /// Whether it bears a verdict.
+    /// Whether a verdict depends on it.
     pub deciding: bool,
 }
 
@@ -139,7 +134,7 @@ impl Store {
         Ok(evidence)
     }
 
-    /// How often the sentences of these pages have been of use, the most used one of each page.
+    /// Returns the usage count of each page's most used sentence.
     pub async fn access_counts(&self, ids: &[String]) -> Result<Vec<(String, i32)>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -156,7 +151,7 @@ impl Store {
         .await?)
     }
 
-    /// Adds up the uses that items noted, apart from the sentences themselves. Any process may, at any time.
+    /// Adds recorded uses to the counters. Any process may call it at any time.
     pub async fn count_uses(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             let counted: i64 =
@@ -168,12 +163,11 @@ impl Store {
         Ok(())
     }
 
-    /// The highest id of a stored sentence, 0 without any.
     pub async fn last_sentence(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM evidence_claims").fetch_one(&self.pool).await?)
     }
 
-    /// The next sentences behind that id which another embedder embedded, by id: their ids and words.
+    /// Returns the next sentences (id, text) after `after` with vectors of another model.
     pub async fn embedded_otherwise(
         &self,
         embedder: &str,
@@ -181,7 +175,7 @@ impl Store {
         most: i64,
     ) -> Result<Vec<(i64, String)>, StoreError> {
         let found = sqlx::query_as(
-            // By the few names of embedders: what is not equal is found by no index, and each start would read all sentences.
+            // Per model name, because `<>` uses no index and would read all sentences.
             "WITH RECURSIVE names (name) AS (
                  SELECT min(embedder) FROM evidence_claims
                  UNION ALL
@@ -194,8 +188,8 @@ impl Store {
         Ok(found.bind(after).bind(embedder).bind(most).fetch_all(&self.pool).await?)
     }
 
-    /// Gives sentences the vectors of that embedder; how many. One that was removed meanwhile stays removed, and one that another
-    /// transaction holds keeps the vector it has: whoever wants all asks [`Self::embedded_otherwise`] again.
+    /// Replaces vectors and returns their number. Skips removed and locked sentences; call [`Self::embedded_otherwise`]
+    /// again.
     pub async fn embed_again(&self, vectors: &[(i64, Vec<f32>)], embedder: &str) -> Result<u64, StoreError> {
         #[derive(Serialize)]
         struct Given {
@@ -204,7 +198,7 @@ impl Store {
         }
         let given: Vec<Given> =
             vectors.iter().map(|(id, vector)| Given { id: *id, embedding: vector_text(vector) }).collect();
-        // In one order everywhere, and nothing is waited for: what another transaction holds is left for the next round.
+        // In id order and without waiting, to avoid deadlocks.
         let done = sqlx::query(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),
              held AS (
@@ -216,7 +210,7 @@ impl Store {
         Ok(done.bind(rows(&given)?).bind(embedder).execute(&self.pool).await?.rows_affected())
     }
 
-    /// Whether exactly the facts with these sentences (by their hashes) are installed, embedded by that embedder.
+    /// Returns true if exactly these facts (by sentence hash) have vectors of that model.
     pub async fn has_seeds(&self, sentences: &[String], embedder: &str) -> Result<bool, StoreError> {
         let (known, other): (i64, i64) = sqlx::query_as(
             "SELECT count(*) FILTER (WHERE said.claim_hash = ANY($1) AND said.embedder = $2),
@@ -231,8 +225,7 @@ impl Store {
         Ok(other == 0 && usize::try_from(known).is_ok_and(|known| known == sentences.len()))
     }
 
-    /// Installs the facts that come with the program: new ones are added, changed ones replaced, those of another embedder
-    /// re-embedded with their counters kept, those this version no longer knows retired.
+    /// Installs the shipped facts: adds, replaces, retires, and updates vectors of other models, with counters kept.
     pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str) -> Result<(), StoreError> {
         let given = rows(seeds)?;
         self.in_time(async {
@@ -241,7 +234,7 @@ let mut transaction = self.transaction().await?;
         sqlx::query("SELECT pg_advisory_xact_lock(hashtext('corroborate seed facts'))")
             .execute(&mut *transaction)
             .await?;
-        // A fact that was cited stays readable for as long as its items do; it is only not found any more.
+        // A retired fact stays readable while items cite it, but is no longer found.
         sqlx::query(
             "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
              gone AS (

@@ -1,4 +1,6 @@
-//! What other processes of the fleet say through the database: one connection hears all of it.
+//! Receives `NOTIFY` messages of other processes on one connection.
+//!
+//! To add a channel, listen to it in [`Store::listen`] and wake its waiting tasks in [`Listener::hear`].
 
 use std::time::Duration;
 
@@ -8,12 +10,10 @@ use tokio::time::timeout;
 
 use super::{Store, StoreError, bounded, domains, fleet};
 
-/// After so long without a word it is asked whether the connection still carries one: a firewall that forgot it says nothing.
+/// Silence after which the connection is tested: a firewall may drop it unnoticed.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The answer to that takes a moment.
 const ROUND_TRIP: Duration = Duration::from_secs(5);
 
-/// A connection of its own, beside the pool.
 #[derive(Debug)]
 pub struct Listener {
     listener: PgListener,
@@ -21,14 +21,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Waits for the next change by another process, and wakes whoever waits for it here. A lost connection is made anew by
-    /// itself, and all are woken then: something may have been said meanwhile.
+    /// Waits for a change by another process and notifies the waiting tasks. After a reconnect it notifies all, because
+    /// messages may be lost.
     ///
     /// # Errors
-    /// When no connection can be had, or this one carries nothing any more: listen anew.
+    /// If the connection is lost and cannot be replaced; call [`Store::listen`] again.
     pub async fn hear(&mut self) -> Result<(), StoreError> {
         let said = loop {
-            // Safe to be cut off: what came in meanwhile is kept for the next call.
+            // Cancel-safe: received messages are kept for the next call.
             match timeout(SILENCE, self.listener.try_recv()).await {
                 Ok(said) => break said?,
                 Err(_elapsed) => self.is_there().await?,
@@ -52,7 +52,7 @@ impl Listener {
 }
 
 impl Store {
-    /// Begins to listen; `None` on the embedded store, which nobody else writes to.
+    /// Starts to listen; `None` for the embedded store, which has one process.
     pub async fn listen(&self) -> Result<Option<Listener>, StoreError> {
         if self.embedded {
             return Ok(None);
@@ -66,7 +66,7 @@ impl Store {
         let mut listener = PgListener::connect_with(&own).await.map_err(direct)?;
         let listening = timeout(ROUND_TRIP, listener.listen_all([domains::CHANNEL, fleet::CHANNEL])).await;
         listening.unwrap_or_else(|_elapsed| Err(bounded::silence())).map_err(direct)?;
-        // What was changed before this moment is looked up now, and nothing after it is missed.
+        // Earlier changes are read now; later ones are notified.
         self.wake_rules.notify_one();
         self.wake_fleet.notify_one();
         Ok(Some(Listener { listener, store: self.clone() }))

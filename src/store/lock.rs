@@ -1,5 +1,6 @@
-//! The data folder belongs to one process. A lock file guards it and says who holds it and where its HTTP listens, so
-//! that a command run beside a serving daemon can go through it.
+//! The lock file of the data folder, which one process owns.
+//!
+//! It stores the holder's process id and HTTP address, so that commands can use a running daemon. Never deleted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 
-/// Who holds the folder.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Holder {
     pub pid: u32,
@@ -17,7 +17,7 @@ pub struct Holder {
     pub http: Option<String>,
 }
 
-/// The held lock; the operating system lets go of it when the process ends, however it ends.
+/// A held lock. The operating system releases it when the process ends.
 #[derive(Debug)]
 pub struct DataLock {
     file: File,
@@ -25,7 +25,7 @@ pub struct DataLock {
 }
 
 impl DataLock {
-    /// Takes the folder, creating it if needed. `Err(Locked)` names the process that has it.
+    /// Locks the folder and creates it if needed. `Err(Locked)` names the holder.
     pub fn take(folder: &Path) -> Result<Self, StoreError> {
         let failed = |detail: std::io::Error| StoreError::DataFolder {
             path: folder.display().to_string(),
@@ -48,14 +48,14 @@ impl DataLock {
             }
             Err(std::fs::TryLockError::Error(error)) => return Err(failed(error)),
         }
-        // Only the holder: whoever merely asks changes nothing.
+        // Only after locking: a process that fails to lock changes nothing.
         protection::protect(folder, &file);
         let mut lock = Self { file, path };
         lock.announce(None)?;
         Ok(lock)
     }
 
-    /// Writes where this process can be asked.
+    /// Writes the HTTP address.
     pub fn announce(&mut self, http: Option<&str>) -> Result<(), StoreError> {
         let holder = Holder { pid: std::process::id(), http: http.map(str::to_owned) };
         let failed = |error: std::io::Error| StoreError::DataFolder {
@@ -69,7 +69,6 @@ impl DataLock {
         self.file.flush().map_err(failed)
     }
 
-    /// Who holds the folder now; `None` when nobody does.
     pub fn holder(folder: &Path) -> Option<Holder> {
         let mut file = File::open(folder.join("corroborate.lock")).ok()?;
         match file.try_lock_shared() {
@@ -86,18 +85,17 @@ fn read_holder(file: &mut File) -> Option<Holder> {
     serde_json::from_str(&text).ok()
 }
 
-/// The folder holds what people asked and the socket of a database without a password: it is its owner's alone. Where that
-/// cannot be had, the operator is told, and the store opens all the same.
+/// Restricts the folder to its owner: it has users' queries and the socket of a database without a password. A failure
+/// is only logged.
 #[cfg(unix)]
 mod protection {
     use std::fs::{DirBuilder, File, OpenOptions, Permissions};
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
     use std::path::Path;
 
-    /// Everybody but the owner.
     const OTHERS: u32 = 0o077;
 
-    /// What lies in a data folder; one that holds other things as well is not ours to close.
+    /// Expected content. A folder with other files is not restricted.
     const OURS: [&str; 5] = ["corroborate.lock", "postgres", "demo", ".s.PGSQL.5432", ".s.PGSQL.5432.lock"];
 
     pub(super) fn create(folder: &Path) -> std::io::Result<()> {
@@ -113,7 +111,7 @@ mod protection {
             tracing::warn!(
                 folder = %folder.display(),
                 %error,
-                "the data folder is open to other users of this machine; make it yours alone: chmod 700, as its owner"
+                "data folder is accessible to other users; run chmod 700 on it as its owner"
             );
         }
     }
@@ -178,12 +176,10 @@ mod tests {
         let folder = base.path().join("data");
         drop(DataLock::take(&folder).unwrap());
         assert_eq!((mode(&folder), mode(&folder.join("corroborate.lock"))), (0o700, 0o600));
-        // As an earlier version left them.
         open(&folder, 0o755);
         open(&folder.join("corroborate.lock"), 0o644);
         drop(DataLock::take(&folder).unwrap());
         assert_eq!((mode(&folder), mode(&folder.join("corroborate.lock"))), (0o700, 0o600));
-        // A folder that other things lie in is left as it is, and can be used.
         open(&folder, 0o755);
         std::fs::write(folder.join("notes.txt"), "x").unwrap();
         drop(DataLock::take(&folder).unwrap());

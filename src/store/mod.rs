@@ -1,8 +1,11 @@
-//! The only SQL. One Postgres schema serves the embedded store and a real server alike.
+//! The store: the only module with SQL. The embedded store and a Postgres server have the same schema.
 //!
-//! Rules of the room: few multi-row statements; never hold a connection while waiting for another one (the embedded
-//! pool has exactly one); locks are transaction locks. A new table comes with a migration, a file here, and tests that
-//! run on both kinds of store.
+//! Rules:
+//! - Few multi-row statements.
+//! - Never hold one connection while waiting for another: the embedded pool has exactly one.
+//! - Locks are transaction locks.
+//!
+//! A new table needs a migration, a file here, and tests that run on both kinds of store.
 
 mod again;
 mod answers;
@@ -58,14 +61,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::domain::Clock;
 
-use self::bounded::{BoundedPool, Cuts};
+use self::bounded::{BoundedPool, LastCancelled};
 use self::server_clock::{CommonClock, ServerClock, SteadyClock};
 use self::session::connect_options;
-use self::tested::Tested;
+use self::tested::LastFoundBroken;
 
 pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
 pub use audit::AuditEntry;
-pub use basis::{Basis, JudgedBy};
+pub use basis::{JudgedBy, JudgingVersion};
 pub use cleanup::Cleaned;
 pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
 pub use configured_rules::FollowedRules;
@@ -92,8 +95,8 @@ pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
-pub use rejudging::{Allowance, Due, Lookout, StoredRun};
-pub use rescore::{Judgements, Rejudged, Retold, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
+pub use rejudging::{Due, RejudgeLimits, ScanCriteria, StoredRun};
+pub use rescore::{Judgements, Rejudged, RescoreMessages, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
 pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::{LaterClock, MAX_CLOCK_DIFFERENCE};
 pub use sources::SourceRow;
@@ -104,69 +107,64 @@ pub use webhooks::{
     WebhookState, WebhookTotals,
 };
 
-/// Vectors in the schema have this many dimensions.
+/// Dimensions of all vectors in the schema.
 pub const EMBEDDING_DIMENSION: usize = 384;
 
-/// Where the store is.
 #[derive(Debug, Clone)]
 pub struct StoreSettings {
     pub pool_size: u32,
-    /// How long a statement may wait for a free connection.
+    /// How long a statement waits for a free connection.
     pub acquire_timeout: Duration,
-    /// After this long the server itself ends a statement; `None` leaves it to the server's own setting.
+    /// The server cancels longer statements. `None`: the server's setting.
     pub statement_timeout: Option<Duration>,
-    /// The schema everything is in; `None`: the user's own.
+    /// The schema to use. `None`: the user's default.
     pub schema: Option<String>,
-    /// The same database past a pooler in transaction mode, which the address names then; `None`: no pooler is there.
+    /// The database's own address if the main one is a pooler in transaction mode.
     pub direct: Option<SecretString>,
 }
 
-/// Connections beside those of the work.
+/// Separate connections for pages and lists.
 #[derive(Debug, Clone)]
 struct Reads {
     pool: BoundedPool,
-    tested: Tested,
-    /// Of a database that follows this one, and may be a moment behind.
+    tested: LastFoundBroken,
+    /// True for a read replica, which may lag.
     is_copy: bool,
 }
 
-/// The store. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Store {
     pool: BoundedPool,
-    /// What pages and lists are read with; `None`: the same as the work.
+    /// For pages and lists. `None`: the main pool.
     reads: Option<Reads>,
-    /// Past a pooler, for what needs a session of its own; `None`: no pooler is between.
+    /// Bypasses the pooler, if any.
     direct: Option<Arc<PgConnectOptions>>,
-    /// True when this process owns the only connection: no LISTEN, one pool slot.
+    /// This process owns the only connection: no `LISTEN`, one pool slot.
     embedded: bool,
-    /// Woken when rows enter the table queue or the outbox from this process.
+    /// Notified when this process adds rows to the table queue or outbox.
     pub(crate) wake_queue: Arc<Notify>,
     pub(crate) wake_outbox: Arc<Notify>,
-    /// Woken when messages for webhooks are written through this process; each webhook waits for it.
+    /// Notified when this process writes webhook messages; each webhook waits for it.
     pub(crate) wake_webhooks: Arc<Notify>,
-    /// Woken when domain rules change through this process.
     pub(crate) wake_rules: Arc<Notify>,
-    /// Woken when a provider's breaker changes through this process.
     pub(crate) wake_fleet: Arc<Notify>,
-    tested: Tested,
+    tested: LastFoundBroken,
     server_clock: ServerClock,
     fresh: Arc<outbox::Fresh>,
     counted_stems: Arc<feeds::CountedStems>,
-    /// Questions that are put together.
     looks: answers::Looks,
     host_leases: hosts::Leases,
     robots_looks: hosts::RobotsLooks,
 }
 
 impl Store {
-    /// Connects to a Postgres server. Nothing is created; see [`Store::migrate`] and [`Store::check_schema`].
+    /// Connects to a Postgres server. Creates nothing; see [`Store::migrate`] and [`Store::check_schema`].
     ///
     /// # Errors
-    /// [`StoreError::Pooler`] where a pooler is between and [`StoreSettings::direct`] does not say so.
+    /// [`StoreError::Pooler`] if the address is a pooler and [`StoreSettings::direct`] is not set.
     pub async fn connect(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
         let options = connect_options(url, settings)?;
-        // Asked once before the pool, which tries a server that refuses again and again, and then knows no reason.
+        // The pool would retry a refused connection and lose the cause.
         match tokio::time::timeout(settings.acquire_timeout, session::probe(&options, settings)).await {
             Ok(probed) => probed?,
             Err(_elapsed) => return Err(StoreError::Unreachable(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()))),
@@ -179,7 +177,6 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the embedded server's only connection.
     #[cfg(feature = "embedded")]
     pub async fn connect_embedded(server: &EmbeddedPostgres) -> Result<Self, StoreError> {
         let settings = StoreSettings {
@@ -192,16 +189,15 @@ impl Store {
         Self::open(server.connect_options()?, &settings, true).await
     }
 
-    /// Reads pages and lists from a copy of the database from now on: one that follows it, and may be a moment behind. It is
-    /// connected to when it is first asked.
+    /// Reads pages and lists from a read replica, which may lag. Connects on first use.
     ///
     /// # Errors
-    /// [`StoreError::BadUrl`] when `url` is not a Postgres address.
+    /// [`StoreError::BadUrl`] if `url` is not a Postgres address.
     pub fn reads_from_copy(&mut self, url: &SecretString, settings: &StoreSettings) -> Result<(), StoreError> {
         self.reads(url, settings, true)
     }
 
-    /// Reads pages and lists with connections of their own from now on.
+    /// Reads pages and lists through separate connections.
     ///
     /// # Errors
     /// As [`Store::reads_from_copy`].
@@ -215,7 +211,7 @@ impl Store {
         Ok(())
     }
 
-    /// The store as pages and lists read it. Whatever is decided or written wants the store itself.
+    /// Returns the store for reading pages and lists. Decisions and writes need the main store.
     #[must_use]
     pub fn reading(&self) -> Self {
         match &self.reads {
@@ -224,7 +220,7 @@ impl Store {
         }
     }
 
-    /// One item for a page or an answer: one that the copy does not have yet is looked for in the store itself.
+    /// Returns one item. If the read replica lacks it, reads the main database.
     pub async fn item_to_show(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
         match self.reading().item(item_id).await? {
             None if self.reads.as_ref().is_some_and(|reads| reads.is_copy) => self.item(item_id).await,
@@ -232,7 +228,6 @@ impl Store {
         }
     }
 
-    /// The passages of an item, likewise.
     pub async fn evidence_to_show(&self, item_id: &str) -> Result<Vec<StoredEvidence>, StoreError> {
         let found = self.reading().item_evidence(item_id).await?;
         if found.is_empty() && self.reads.as_ref().is_some_and(|reads| reads.is_copy) {
@@ -247,7 +242,7 @@ impl Store {
         Ok(store)
     }
 
-    /// A store for work that asks it nothing: no server is connected to, and a statement fails at once.
+    /// Returns a store without a server: each statement fails at once.
     pub fn detached() -> Self {
         let settings = StoreSettings {
             pool_size: 1,
@@ -259,17 +254,17 @@ impl Store {
         Self::over(PgConnectOptions::new_without_pgpass().host("detached.invalid"), &settings, false)
     }
 
-    /// Connects when it is first asked.
+    /// Connects on first use.
     fn over(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Self {
-        let tested = Tested::default();
+        let tested = LastFoundBroken::default();
         let in_doubt = tested.clone();
-        let cuts = Cuts::default();
+        let cuts = LastCancelled::default();
         let cut_off = cuts.clone();
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
             .min_connections(u32::from(embedded))
             .acquire_timeout(settings.acquire_timeout)
-            // The embedded server has one session for ever; a remote one may drop idle connections behind our back.
+            // A remote server may drop idle connections unnoticed; the embedded session lasts.
             .test_before_acquire(false)
             .before_acquire(move |connection, meta| {
                 let is_in_doubt = !embedded && in_doubt.is_in_doubt(meta.idle_for);
@@ -277,7 +272,7 @@ impl Store {
             })
             .after_release(move |connection, _| {
                 let cuts = cut_off.clone();
-                // The embedded server's session is never lost without a word: it is in this process.
+                // The embedded session is in this process and cannot be lost unnoticed.
                 Box::pin(async move { if embedded { Ok(true) } else { cuts.spared(connection).await } })
             })
             .idle_timeout(if embedded { None } else { Some(Duration::from_mins(10)) })
@@ -304,12 +299,11 @@ impl Store {
         }
     }
 
-    /// The later of a clock of this machine and the database's, as far as the latter was learnt from [`Store::fleet`].
+    /// Returns the later of this machine's clock and the database's, as last read by [`Store::fleet`].
     pub fn later_clock(&self, own: Arc<dyn Clock>) -> LaterClock {
         LaterClock::new(own, self.server_clock.clone())
     }
 
-    /// The clock of the queue that is a table of this store, by one of this machine.
     pub fn queue_clock(&self, own: Arc<dyn Clock>) -> Arc<dyn Clock> {
         if self.embedded {
             Arc::new(SteadyClock::new(own))
@@ -318,18 +312,16 @@ impl Store {
         }
     }
 
-    /// Whether this is the store inside the process.
     pub fn is_embedded(&self) -> bool {
         self.embedded
     }
 
-    /// One round trip: is the database there?
     pub async fn ping(&self) -> Result<(), StoreError> {
         sqlx::query("SELECT 1").execute(&self.pool).await?;
         Ok(())
     }
 
-    /// Refuses a server without the `vector` extension, or with one too old for the schema.
+    /// Rejects a missing or too old `vector` extension.
     pub async fn check_vector(&self) -> Result<(), StoreError> {
         let found: Option<String> = sqlx::query_scalar(
             "SELECT coalesce(installed_version, default_version) FROM pg_available_extensions WHERE name = 'vector'",
@@ -343,7 +335,6 @@ impl Store {
         }
     }
 
-    /// Refuses an embedder whose vectors the schema cannot hold.
     pub fn check_dimension(&self, dimension: usize) -> Result<(), StoreError> {
         if dimension == EMBEDDING_DIMENSION {
             Ok(())
@@ -352,17 +343,17 @@ impl Store {
         }
     }
 
-    /// Connections (idle, in use, at most), for the gauge.
+    /// Returns the numbers of connections (idle, in use, maximum).
     pub fn pool_state(&self) -> (usize, usize, usize) {
         self.pool.state()
     }
 
-    /// The same of the connections for pages and lists, where they are others.
+    /// Returns the same for the separate read connections.
     pub fn read_pool_state(&self) -> Option<(usize, usize, usize)> {
         self.reads.as_ref().map(|reads| reads.pool.state())
     }
 
-    /// Version and name of the server, for `doctor`.
+    /// Returns the versions of the server and its `vector` extension, for `doctor`.
     pub async fn server_version(&self) -> Result<(String, Option<String>), StoreError> {
         let server: String = sqlx::query_scalar("SHOW server_version").fetch_one(&self.pool).await?;
         let vector: Option<String> = sqlx::query_scalar("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
@@ -371,7 +362,7 @@ impl Store {
         Ok((server, vector))
     }
 
-    /// Closes every connection; the embedded server may be stopped afterwards.
+    /// Closes all connections, so that the embedded server may stop.
     pub async fn close(&self) {
         self.pool.close().await;
         if let Some(reads) = &self.reads {
@@ -379,29 +370,27 @@ impl Store {
         }
     }
 
-    /// The same without waiting: from now on nobody gets a connection, and idle ones are closed in the background.
+    /// Closes the pool without waiting; idle connections close in the background.
     pub fn end(&self) {
         let pool = self.pool.clone();
         let mut closing = Box::pin(async move { pool.close().await });
-        // The first look marks the pool as closed; the rest is for the runtime, where there still is one.
+        // The first poll marks the pool as closed. A runtime, if there is one, does the rest.
         let is_closed = closing.as_mut().now_or_never().is_some();
         if !is_closed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             TaskTracker::new().spawn_on(closing, &runtime);
         }
     }
 
-    /// Woken when this process wrote messages for webhooks.
     pub fn webhooks_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_webhooks)
     }
 
-    /// Woken when this process wrote outbox rows.
     pub fn outbox_written(&self) -> Arc<Notify> {
         Arc::clone(&self.wake_outbox)
     }
 }
 
-/// The schema compares embeddings by their bits, which pgvector does since 0.7.
+/// Oldest pgvector with bit vectors, which the schema compares.
 const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
 fn is_too_old(version: &str) -> bool {
@@ -409,7 +398,7 @@ fn is_too_old(version: &str) -> bool {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST_VECTOR
 }
 
-/// A vector in the text form pgvector reads: `[0.1,0.2]`.
+/// Returns a vector as pgvector reads it: `[0.1,0.2]`.
 pub(crate) fn vector_text(vector: &[f32]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(vector.len() * 8 + 2);
@@ -421,7 +410,7 @@ pub(crate) fn vector_text(vector: &[f32]) -> String {
         if *value == 0.0 {
             text.push('0');
         } else {
-            // Five digits are far below what one bit of an int8 model carries. Writing to a String cannot fail.
+            // Five digits exceed the precision of an int8 model. Writing to a `String` cannot fail.
             let _infallible = write!(text, "{value:.5}");
         }
     }
@@ -429,7 +418,7 @@ pub(crate) fn vector_text(vector: &[f32]) -> String {
     text
 }
 
-/// Text that Postgres accepts: it stores every character but NUL.
+/// Removes NUL, the only character that Postgres cannot store.
 pub(crate) fn storable(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
 }

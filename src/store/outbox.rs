@@ -1,4 +1,7 @@
-//! Results and signals on their way to the broker. Written in the item's transaction, deleted when the broker confirmed.
+//! The outbox, written in the item's transaction and deleted after the broker's confirm.
+//!
+//! A process leases a batch, publishes it and settles it. Refused messages are retried with growing delays and finally
+//! parked. A process that keeps up publishes its own new messages from memory ([`Fresh`]).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,10 +16,9 @@ use super::{Store, StoreError};
 use crate::broker::{OutboxMessage, Published};
 use crate::domain::MessageId;
 
-/// A message to be published once the transaction stands.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct OutboxDraft {
-    /// `None` is the default exchange: `routing_key` is then a queue's name (`reply_to`).
+    /// `None`: the default exchange; `routing_key` is then a queue name (`reply_to`).
     pub exchange: Option<String>,
     pub routing_key: String,
     /// JSON text.
@@ -43,48 +45,44 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// How long a batch is kept from others while the broker is waited for. A process that died over it leaves it free after
-/// this; a broker slower than this may be given a message twice, which readers must bear anyhow.
+/// Lease of a batch. With a slower broker, a message may be sent twice.
 const CLAIM: TimeDelta = TimeDelta::seconds(30);
 
-/// The longest pause between two tries of a refused message; the pauses begin at a second and double. A queue that is full
-/// is emptied by its reader, who is not helped by more copies for everybody else who listens.
+/// Longest delay of a refused message; delays start at one second and double. Each retry also sends copies to working
+/// queues.
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(30);
 
-/// Refusals after which a message is parked: tried for about twelve hours, so that a reader may be away for a night.
+/// Refusals until a message is parked, after about twelve hours.
 const PARKED_AFTER: i32 = 35;
 
-/// The pause of what is parked: a day, so that it goes out by itself some time after its cause was mended.
+/// Retry interval of parked messages.
 const PARKED_PAUSE: TimeDelta = TimeDelta::days(1);
 
-/// Messages that are counted one by one.
+/// Messages counted exactly.
 const COUNTED: i64 = 10_000;
 
-/// What waits in the outbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutboxState {
     pub pending: u64,
-    /// Since when the oldest of them waits.
+    /// Creation time of the oldest pending message.
     pub oldest: Option<DateTime<Utc>>,
-    /// Refused too often; not among the pending.
+    /// Refused too often; not included in `pending`.
     pub parked: u64,
 }
 
-/// A batch of messages claimed for publishing. No connection is held while the broker is waited for: the embedded store
-/// has only one. The rows stay in the table until [`OutboxBatch::confirm`]; a batch that is dropped is offered again when
-/// its claim has run out.
+/// Messages leased for publishing. Holds no connection: the embedded store has only one. Rows stay until
+/// [`OutboxBatch::confirm`]; a dropped batch is free after its lease.
 #[derive(Debug)]
 pub struct OutboxBatch {
     store: Store,
-    /// Oldest first.
     pub messages: Vec<OutboxMessage>,
-    /// Names each message's claim, in their order: rows that somebody else has claimed since are left alone.
+    /// Lease ends in message order; rows leased by others since are not changed.
     claims: Vec<DateTime<Utc>>,
 }
 
 impl OutboxBatch {
-    /// Deletes what was confirmed, counts and puts off what was refused, and gives the rest back. Says how many were parked.
-    /// May be called again after an error.
+    /// Deletes confirmed messages, delays refused ones, releases the rest. Returns the number parked. Repeatable after
+    /// an error.
     pub async fn settle(&self, published: &Published) -> Result<usize, StoreError> {
         let mut parked = 0;
         if !published.refused.is_empty() {
@@ -117,7 +115,7 @@ impl OutboxBatch {
         self.messages.iter().position(|message| message.id == id).and_then(|at| self.claims.get(at).copied())
     }
 
-    /// Deletes what the broker confirmed and gives the rest back. May be called again after an error.
+    /// Deletes confirmed messages and releases the rest. Repeatable after an error.
     pub async fn confirm(&self, ids: &[i64]) -> Result<(), StoreError> {
         if !ids.is_empty() {
             sqlx::query("DELETE FROM outbox WHERE id = ANY($1)").bind(ids).execute(&self.store.pool).await?;
@@ -138,18 +136,16 @@ impl OutboxBatch {
     }
 }
 
-/// Messages kept between their commit and their publishing; further ones are read back.
+/// Maximum messages in memory; others are read from the table.
 const MOST_FRESH: usize = 500;
-/// For how long they are kept from others. They are published within milliseconds; a process that dies over them, or whose
-/// commit was not heard of, leaves them free after this.
+/// Lease of messages in memory, for a crash or a lost commit reply; publishing takes milliseconds.
 const FRESH_CLAIM: TimeDelta = TimeDelta::seconds(5);
-/// After this they are left to whoever takes them: publishing them may outlast the claim.
+/// Older messages are left to the table, because their lease may end during publishing.
 const FRESH_FOR: Duration = Duration::from_secs(3);
 
-/// A message with the end of its claim, and the moment of its commit here.
+/// A message, the end of its lease, and its commit time here.
 type FreshMessage = (OutboxMessage, DateTime<Utc>, Instant);
 
-/// What this process has written and is about to publish.
 #[derive(Debug, Default)]
 pub(super) struct Fresh {
     messages: Mutex<VecDeque<FreshMessage>>,
@@ -158,13 +154,13 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// For how long messages that are written now are claimed for this process; `None`: they wait behind the others.
+    /// Returns the lease for new messages; `None` if they must wait in the table.
     pub(super) fn claim(&self) -> Option<TimeDelta> {
         let has_room = self.messages.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_FRESH;
         (has_room && self.keeps_up.load(Ordering::Relaxed)).then_some(FRESH_CLAIM)
     }
 
-    /// What was written since `began`, by its ids, and until when it is claimed; `None`: it is not.
+    /// Adds messages written since `began`. `until`: end of their lease, if any.
     pub(super) fn written(&self, drafts: &[OutboxDraft], ids: &[i64], until: Option<DateTime<Utc>>, began: Instant) {
         let Some(until) = until else {
             self.unkept.store(true, Ordering::Relaxed);
@@ -197,11 +193,9 @@ impl Fresh {
 }
 
 impl Store {
-    /// Claims up to `limit` messages that are due and that no other process is publishing: the oldest of those that were
-    /// never refused, then those that are due again. What is put off is not walked: the order is that of `outbox_due`.
+    /// Leases up to `limit` due messages, never-refused ones first, in the order of the index `outbox_due`.
     pub async fn take_outbox(&self, limit: i64) -> Result<Option<OutboxBatch>, StoreError> {
-        // By the database's clock: processes share it, whatever their own say. A claim that lasts longer than any was made
-        // before that clock was set back, and is nobody's any more.
+        // By the database's clock. A longer lease was made before that clock was set back and is ignored.
         let rows = sqlx::query(
             "UPDATE outbox SET locked_until = now() + make_interval(secs => $2) WHERE id IN (
                  SELECT id FROM outbox
@@ -228,36 +222,34 @@ impl Store {
                 message_id: MessageId::new(row.try_get::<String, _>("message_id")?),
             });
         }
-        // RETURNING keeps no order.
+        // `RETURNING` keeps no order.
         messages.sort_by_key(|message: &OutboxMessage| message.id);
         Ok(Some(OutboxBatch { store: self.clone(), messages, claims }))
     }
 
-    /// The same of messages that this process wrote a moment ago and that are claimed for it already: they need not be read
-    /// back. The oldest first.
+    /// Returns this process's leased messages from memory, oldest first.
     pub fn take_fresh_outbox(&self, limit: usize) -> Option<OutboxBatch> {
         let fresh = self.fresh.take(limit).into_iter().map(|(message, claim, _)| (message, claim));
         let (messages, claims): (Vec<OutboxMessage>, Vec<DateTime<Utc>>) = fresh.unzip();
         (!messages.is_empty()).then(|| OutboxBatch { store: self.clone(), messages, claims })
     }
 
-    /// Whether [`Store::take_fresh_outbox`] has something.
     pub fn has_fresh_outbox(&self) -> bool {
         !self.fresh.messages.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Whoever publishes says whether all that it knew of is out. Then messages are kept for [`Store::take_fresh_outbox`]
-    /// when they are written; else they wait their turn behind the older ones.
+    /// Set by the publisher: true if it knows of no other message. Only then are new messages kept in memory, so that
+    /// they do not overtake older ones.
     pub fn outbox_keeps_up(&self, keeps_up: bool) {
         self.fresh.keeps_up.store(keeps_up, Ordering::Relaxed);
     }
 
-    /// Whether this process wrote messages since the last call that it does not keep.
+    /// Returns true if, since the last call, this process wrote messages only to the table.
     pub fn has_unkept_outbox(&self) -> bool {
         self.fresh.unkept.swap(false, Ordering::Relaxed)
     }
 
-    /// Writes messages that belong to no new result: the answer to who asks for what is stored already.
+    /// Writes messages without a new result: replies about stored results.
     pub async fn write_outbox(&self, drafts: &[OutboxDraft], now: DateTime<Utc>) -> Result<(), StoreError> {
         self.in_time(async { write(&mut *self.pool.acquire().await?, drafts, now).await }).await?;
         self.fresh.unkept.store(true, Ordering::Relaxed);
@@ -265,8 +257,8 @@ impl Store {
         Ok(())
     }
 
-    /// How many messages wait, and since when. Beyond the first [`COUNTED`] their number is reckoned from the id of the last one written: a
-    /// broker that is away for long must not make every process read all of them every few seconds.
+    /// Returns the outbox state. Counts above [`COUNTED`] are estimated from ids, to avoid long scans every few
+    /// seconds.
     pub async fn outbox_state(&self) -> Result<OutboxState, StoreError> {
         let (pending, oldest, parked): (i64, Option<DateTime<Utc>>, i64) = sqlx::query_as(
             "WITH waiting AS MATERIALIZED (
@@ -313,7 +305,7 @@ mod tests {
         assert_eq!(fresh.claim(), Some(FRESH_CLAIM));
         fresh.written(&drafts, &[3, 4], Some(until), now);
         assert_eq!((ids(fresh.take(1)), ids(fresh.take(9))), (vec![3], vec![4]));
-        // Its claim may be over before it is sent: it is read back, by whoever comes first.
+        // Its lease may end before it is sent, so it is read from the table.
         let Some(earlier) = now.checked_sub(FRESH_FOR) else { return };
         fresh.written(&drafts, &[5, 6], Some(until), earlier);
         assert!(ids(fresh.take(9)).is_empty() && fresh.unkept.load(Ordering::Relaxed));

@@ -1,4 +1,6 @@
-//! Figures of the last hours, for people who look after the daemon.
+//! Figures per hour for the web UI and the API.
+//!
+//! Only reads.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -7,12 +9,12 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// How many items of an hour got that answer.
+/// Number of items per hour and answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HourlyVerdicts {
-    /// Its beginning.
+    /// Start of the hour.
     pub hour: DateTime<Utc>,
-    /// Of the claim whose figures the item carries; null where nothing could be checked.
+    /// Verdict of the main claim; null if nothing could be checked.
     pub verdict: Option<String>,
     /// Whether it is decisive.
     pub decisive: bool,
@@ -21,18 +23,18 @@ pub struct HourlyVerdicts {
     pub items: i64,
 }
 
-/// How many items lack something for that reason.
+/// Number of items degraded by one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CauseCount {
     pub cause: String,
     pub items: i64,
 }
 
-/// What a provider was asked in an hour, by all processes.
+/// Calls of a provider in one hour, by all processes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ProviderHour {
     pub provider: String,
-    /// Its beginning.
+    /// Start of the hour.
     pub hour: DateTime<Utc>,
     pub requests: i64,
     pub errors: i64,
@@ -40,7 +42,7 @@ pub struct ProviderHour {
 }
 
 impl Store {
-    /// Answers by hour since then, the earliest first.
+    /// Returns answers by hour since then, earliest first.
     pub async fn hourly_verdicts(&self, since: DateTime<Utc>) -> Result<Vec<HourlyVerdicts>, StoreError> {
         let rows = sqlx::query(
             "SELECT date_trunc('hour', enriched_at) AS hour, verdict, coalesce(decisive, false) AS decisive,
@@ -63,7 +65,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Why items done since then lack something, the most frequent cause first.
+    /// Returns the causes of degraded results since then, most frequent first.
     pub async fn degraded_causes(&self, since: DateTime<Utc>) -> Result<Vec<CauseCount>, StoreError> {
         let rows = sqlx::query(
             "SELECT cause, count(*) AS items FROM items, unnest(degraded) AS cause
@@ -75,7 +77,6 @@ impl Store {
         rows.iter().map(|row| Ok(CauseCount { cause: row.try_get("cause")?, items: row.try_get("items")? })).collect()
     }
 
-    /// What providers were asked since then, by hour.
     pub async fn provider_hours(&self, since: DateTime<Utc>) -> Result<Vec<ProviderHour>, StoreError> {
         let rows = sqlx::query(
             "SELECT provider, hour, requests, errors, usd FROM provider_hours WHERE hour >= $1 ORDER BY provider, hour",

@@ -1,7 +1,7 @@
-//! The queue of embedded mode: a table in the same store. It survives a kill: a message leaves it only when it is settled.
+//! The queue of embedded mode, a table of the store. A message stays in it until it is settled.
 //!
-//! A message is taken by one statement when somebody has time for it, never beforehand: what a process holds is what it
-//! works on. One whose holder ended is handed out again, and counted; after too many of these it is a dead letter.
+//! A consumer claims one message at a time, only when it has capacity. If its process ends, the message is delivered
+//! again and counted as lost; at the limit it becomes a dead letter.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -21,47 +21,42 @@ use crate::domain::Clock;
 
 mod dead;
 
-/// After this long without a renewal a message is taken from whoever holds it: that process is dead. Long enough for
-/// clocks of several machines that lie a minute apart.
+/// Time without renewal after which a message is free. Tolerates clocks that differ by a minute.
 const LEASE: TimeDelta = TimeDelta::minutes(3);
 
-/// How often a living process renews what it holds.
 const RENEWAL: Duration = Duration::from_secs(30);
 
-/// How often it is looked for messages whose holder ended.
 const RECLAIM_EVERY: TimeDelta = TimeDelta::seconds(10);
 
-/// Holders that may end with a message before it is given up, unless [`TableQueue::limited_to`] says otherwise.
+/// Lost deliveries until a message becomes a dead letter; see [`TableQueue::limited_to`].
 const DELIVERY_LIMIT: u32 = 20;
 
-/// Messages whose holders ended a second time come back one by one, so far apart. Only one of those that were in work
-/// together ends the process; the others are done before its turn, or wait behind it and are not counted again.
+/// Messages lost more than once return one at a time, this far apart, so that only the one that crashes the process is
+/// counted again.
 const APART: TimeDelta = TimeDelta::seconds(5);
 
-/// A consumer of the table. Its name marks what it has taken; a message taken by a name of another run is free again.
+/// A consumer of the table. Its name marks the messages that it leases.
 #[derive(Debug)]
 pub struct TableQueue {
     store: Store,
-    /// Of what is put off and leased.
+    /// Clock for delays and leases.
     clock: Arc<dyn Clock>,
-    /// Of the process that works on what waits.
+    /// Clock of the consuming process.
     reader_clock: Arc<dyn Clock>,
     name: String,
     poll: Duration,
     delivery_limit: u32,
-    /// Handed out and not settled.
     in_work: Mutex<BTreeSet<i64>>,
-    /// When it was last looked for messages whose holder ended; `None`: not yet.
+    /// Last search for expired leases; `None` before the first.
     reclaimed: Mutex<Option<DateTime<Utc>>>,
     stopping: CancellationToken,
 }
 
 impl TableQueue {
-    /// Opens the queue. The first receiver gets what another process of the embedded store had taken: the folder's lock says
-    /// that it is dead. On a server, which several processes may share, its lease has to run out first. An idle
-    /// queue waits for `poll` before it looks for messages that have become due.
+    /// Opens the queue. In the embedded store, the first receiver frees all leases: the folder lock proves that their
+    /// holders ended. On a server, leases must expire. An idle queue looks for due messages every `poll`.
     pub fn open(store: Store, clock: Arc<dyn Clock>, poll: Duration) -> Self {
-        // Processes in containers share their numbers.
+        // Processes in containers can have equal process ids.
         let name = format!("{}-{:016x}", std::process::id(), rand::random::<u64>());
         Self {
             store,
@@ -76,13 +71,12 @@ impl TableQueue {
         }
     }
 
-    /// Another number of holders that may end with a message before it is given up.
     #[must_use]
     pub fn limited_to(self, delivery_limit: u32) -> Self {
         Self { delivery_limit, ..self }
     }
 
-    /// Gives the moment since when something waits by another clock: that of the process, which subtracts it from its own time.
+    /// Converts waiting-since times to this clock.
     #[must_use]
     pub fn read_by(self, reader_clock: Arc<dyn Clock>) -> Self {
         Self { reader_clock, ..self }
@@ -92,12 +86,11 @@ impl TableQueue {
         moment + (self.reader_clock.now() - self.clock.now())
     }
 
-    /// Renews what this consumer holds for as long as it lives; when it stops, hands back what it holds and does not work on.
+    /// Renews leases while the queue lives; when it stops, releases messages not in work.
     pub async fn attend(queue: Weak<Self>) {
         let Some(stopping) = queue.upgrade().map(|queue| queue.stopping.clone()) else { return };
         let mut stopped = false;
         loop {
-            // Both arms only wait.
             tokio::select! {
                 () = stopping.cancelled(), if !stopped => stopped = true,
                 () = tokio::time::sleep(RENEWAL) => {}
@@ -105,7 +98,7 @@ impl TableQueue {
             let Some(queue) = queue.upgrade() else { return };
             let done = if stopped { queue.hand_back().await } else { Ok(()) };
             if let Err(error) = done.and(queue.renew().await) {
-                tracing::warn!(%error, "what is held of the queue could not be renewed; it is tried again");
+                tracing::warn!(%error, "message lease renewal failed; retrying (messages may be delivered twice)");
             }
         }
     }
@@ -114,7 +107,7 @@ impl TableQueue {
         self.in_work.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect()
     }
 
-    /// Holds on to what is in work for another lease. The embedded store needs none: its folder has one owner.
+    /// Renews leases. The embedded store needs none, because its folder has one owner.
     pub async fn renew(&self) -> Result<(), StoreError> {
         if self.store.is_embedded() {
             return Ok(());
@@ -128,10 +121,9 @@ impl TableQueue {
         Ok(())
     }
 
-    /// Gives back what was taken for a receiver that waited no longer.
+    /// Releases messages that were claimed for a receiver that no longer waits.
     async fn hand_back(&self) -> Result<(), StoreError> {
         if self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-            // Nobody has ever received here.
             return Ok(());
         }
         sqlx::query(
@@ -145,8 +137,8 @@ impl TableQueue {
         Ok(())
     }
 
-    /// Frees what holders left behind that ended, not what this process works on, and gives up what too many of them ended
-    /// with. With `everything` no holder can be alive.
+    /// Frees expired leases (all with `everything`), except of messages in work here. Messages at the limit become dead
+    /// letters.
     async fn reclaim(&self, everything: bool) -> Result<(), StoreError> {
         let now = self.clock.now();
         let (freed, dead): (i64, i64) = sqlx::query_as(
@@ -186,10 +178,13 @@ impl TableQueue {
         .await?;
         *self.reclaimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
         if freed > 0 {
-            tracing::info!(messages = freed, "messages of a process that ended are handed out again");
+            tracing::info!(messages = freed, "messages of a stopped process redelivered");
         }
         if dead > 0 {
-            tracing::warn!(messages = dead, "items that end their process are given up; see `corroborate dead list`");
+            tracing::warn!(
+                messages = dead,
+                "items that crash their process became dead letters; run `corroborate dead list`"
+            );
         }
         Ok(())
     }
@@ -200,7 +195,6 @@ impl TableQueue {
         match reclaimed {
             None => self.reclaim(self.store.is_embedded()).await?,
             Some(last) if !self.store.is_embedded() && now - last >= RECLAIM_EVERY => self.reclaim(false).await?,
-            // The embedded store has no other process whose end could be noticed.
             Some(_) => {}
         }
         let row = sqlx::query(
@@ -224,13 +218,12 @@ impl TableQueue {
             queue: QueueName::parse(&queue).ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
             body: row.try_get("body")?,
             attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).unwrap_or(0),
-            // Whoever had taken it before may have committed its result and been killed before it was settled.
+            // The previous holder may have committed the result and crashed before settling.
             redelivered: row.try_get::<i32, _>("deliveries")? > 1,
             message_id: row.try_get("message_id")?,
             reply_to: row.try_get("reply_to")?,
             reply_refused: false,
             correlation_id: row.try_get("correlation_id")?,
-            // Nothing between the API and the table carries one.
             traceparent: None,
             enqueued_at: Some(self.by_reader(row.try_get("available_at")?)),
             sent_at: Some(row.try_get("enqueued_at")?),
@@ -248,13 +241,13 @@ impl TableQueue {
                 Ok(Some(delivery)) => return Ok(delivery),
                 Ok(None) => {}
                 Err(error) if error.is_transient() => {
-                    tracing::warn!(error = %error, "the table queue could not be read; trying again");
+                    tracing::warn!(error = %error, "reading the table queue failed; retrying");
                 }
                 Err(error) => {
                     return Err(QueueError::Failed { action: "reading the table queue", detail: error.to_string() });
                 }
             }
-            // Safe to be cancelled: nothing has been taken here. A missed wake-up costs one poll at most.
+            // Cancel-safe: nothing is claimed here. A missed wake-up costs at most one poll.
             tokio::select! {
                 () = wake.notified() => {}
                 () = self.stopping.cancelled() => {}
@@ -263,7 +256,7 @@ impl TableQueue {
         }
     }
 
-    /// Settles what this consumer holds; a message whose lease ran out belongs to whoever took it since.
+    /// Settles a message that this consumer still holds. After an expired lease it belongs to the next holder.
     async fn end(&self, id: i64, how: Settle, delivery: &Delivery) -> Result<(), StoreError> {
         let pool = &self.store.pool;
         let now = self.clock.now();
@@ -312,7 +305,7 @@ impl TableQueue {
     }
 
     async fn put(&self, queue: QueueName, items: &[Vec<u8>]) -> Result<(), StoreError> {
-        // A message's own name tells its second delivery from a second message with the same item.
+        // A unique id distinguishes a redelivery from a second message about the same item.
         let names: Vec<String> = items.iter().map(|_| format!("q:{:032x}", rand::random::<u128>())).collect();
         sqlx::query(
             "INSERT INTO queue_messages (queue, body, message_id, enqueued_at, available_at)
@@ -372,7 +365,7 @@ impl Queue for TableQueue {
             };
             let requeued = how == Settle::Requeue;
             let ended = self.end(id, how, delivery).await;
-            // What cannot even be handed back is held no longer: it is free again when its lease ends.
+            // If even a requeue fails, stop renewing: the lease then expires.
             if ended.is_ok() || requeued {
                 self.in_work.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
             }
@@ -385,8 +378,7 @@ impl Queue for TableQueue {
     }
 
     fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
-        // Without a broker nobody collects messages: results are read from the store. Rows left from a time with a
-        // broker are kept for it.
+        // Without a broker, results are read from the store. Older outbox rows are kept for a broker.
         Box::pin(async move {
             tracing::debug!(messages = messages.len(), "no broker to publish to");
             Ok(Published::default())

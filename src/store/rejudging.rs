@@ -1,7 +1,10 @@
-//! Stored items that are to be judged again: what makes them due, who works on which, and what that may use up.
+//! Items due for re-evaluation: why, which process works on them, and what that may cost.
 //!
-//! Reasons are looked for in sets, by one statement each; pages that lost a passage are noted where they are written
-//! (`store_pages`). A new reason gets its word in [`Reason`] and in the migrations, and its statement here.
+//! - [`Store::look_for_reasons`] adds items for edited domain lists, expired pages and new fact-checks.
+//! - `store_pages` in the database adds those of pages that lost a passage.
+//! - [`Store::take_due`] leases items within hourly limits; [`Store::settle_due`] removes them.
+//!
+//! To add a reason: a word in [`Reason`] and in the migrations, and its statement here.
 
 use std::time::Duration;
 
@@ -12,62 +15,55 @@ use super::{Store, StoreError};
 use crate::domain::verdict::{Phase, RatingClass};
 use crate::domain::{Item, ItemResult, Reason};
 
-/// A result is stored some time after it was made, at most the time that one item may take: who looks for reviews found since
-/// the last look goes back as far.
+/// A result is stored this much later than its fact-checks were matched; scans look back as far.
 const STORED_LATE: &str = "15 minutes";
 
-/// Reviews looked at in one go, the latest, and by one statement: where the index over vectors does not lie in memory, a look into it
-/// takes tens of milliseconds, and a statement may take half a minute.
+/// Fact-checks per scan and per statement. A lookup in a vector index on disk takes tens of milliseconds; a statement
+/// may take 30 seconds.
 const MOST_REVIEWS: usize = 1000;
 const REVIEWS_AT_ONCE: usize = 100;
-/// Items near to the item of each: as many as that index gives.
+/// Nearest items per fact-check: as many as the index returns.
 const NEAR_ITEMS: i64 = 40;
 
-/// Items noted by one statement, and pages that it looks at: some days of work at the usual number an hour, and a statement of
-/// seconds. A large site that is put on a list, or a week's pages that expired while nobody looked, must not make a statement that
-/// never ends. Of the items the latest count; where pages are left, the next look goes on with them.
+/// Maximum items or pages per statement: some days of work. Bounds a statement to seconds if a large site is listed or
+/// many pages expired. The latest items are kept; the next scan handles left-over pages.
 pub(super) const MOST_NOTED: i64 = 100_000;
 
-/// What a new reason makes of an item that is due already.
+/// Update of an item that is already due.
 pub(super) const AGAIN: &str =
     "noted_at = now(), taken_until = NULL, attempts = 0, reason = more_urgent(rejudging.reason, excluded.reason)";
 
-/// An item that is removed within that time is not judged again for an expired page.
+/// Remaining lifetime below which an expired page is no reason.
 const REMOVED_SOON: &str = "1 day";
 
-/// How far is looked for reasons, beyond what was looked at before.
 #[derive(Debug, Clone, Copy)]
-pub struct Lookout {
+pub struct ScanCriteria {
     pub now: DateTime<Utc>,
-    /// Older news is left as it is when its pages expire.
+    /// Items with older news are left as they are.
     pub since: DateTime<Utc>,
-    /// Cosine from which another item may make the claim that was reviewed.
+    /// Minimum cosine of two items for a fact-check of one to concern the other.
     pub similarity: f64,
 }
 
-/// An item that is to be judged again, taken by this process for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     pub item_id: String,
     pub reason: Reason,
     pub due_at: DateTime<Utc>,
-    /// How often it was taken, this time among them.
+    /// Number of leases, including this one.
     pub attempts: i32,
     taken_until: DateTime<Utc>,
 }
 
-/// What one look takes at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Allowance {
-    /// At once.
+pub struct RejudgeLimits {
+    /// Per call.
     pub at_once: u32,
-    /// Of all processes in an hour.
+    /// For all processes.
     pub per_hour: u32,
-    /// For so long nobody else takes the same.
     pub lease: Duration,
 }
 
-/// A stored item with what a whole new run of it begins from.
 #[derive(Debug, Clone)]
 pub struct StoredRun {
     pub item: Item,
@@ -78,9 +74,8 @@ pub struct StoredRun {
 }
 
 impl Store {
-    /// Notes what became due since the last look; the number of items.
-    pub async fn look_for_reasons(&self, lookout: Lookout) -> Result<u64, StoreError> {
-        // One that fails does not keep the others from looking.
+    /// Adds the items that became due since the last scan. Returns their number.
+    pub async fn look_for_reasons(&self, lookout: ScanCriteria) -> Result<u64, StoreError> {
         let looks = [
             self.note_edited_domains().await,
             self.note_expired_pages(lookout).await,
@@ -90,15 +85,12 @@ impl Store {
         for look in looks {
             match look {
                 Ok(found) if found >= MOST_NOTED.unsigned_abs() => {
-                    tracing::warn!(
-                        most = MOST_NOTED,
-                        "more stored items are to be judged again than are noted at once; older ones keep their answers"
-                    );
+                    tracing::warn!(most = MOST_NOTED, "too many items to re-evaluate; older ones keep their results");
                     noted += found;
                 }
                 Ok(found) => noted += found,
                 Err(error) => {
-                    tracing::warn!(%error, "one of the looks for what is to be judged again failed");
+                    tracing::warn!(%error, "search for one re-evaluation reason failed");
                     failure = Some(error);
                 }
             }
@@ -106,8 +98,7 @@ impl Store {
         failure.map_or(Ok(noted), Err)
     }
 
-    /// Items that cite a page under a domain whose rule was edited, the latest of them. Edits commit in the order of their numbers, so that none is
-    /// passed by.
+    /// Adds the latest items that cite a page under an edited rule. Edits commit in id order, so none is missed.
     async fn note_edited_domains(&self) -> Result<u64, StoreError> {
         let (last, domains): (Option<i64>, Option<Vec<String>>) = sqlx::query_as(
             "SELECT max(id), array_agg(DISTINCT regexp_replace(domain, '^\\*\\.', '')) FILTER (WHERE action <> 'install'
@@ -142,13 +133,13 @@ impl Store {
         )
     }
 
-    /// Items whose verdict a page bears that has expired since the last look, before the item itself does; the latest of them. The
-    /// pages that expired first come first, so that the time looked up to passes none by.
-    async fn note_expired_pages(&self, Lookout { since, .. }: Lookout) -> Result<u64, StoreError> {
+    /// Adds the latest items whose verdict depends on a page that expired since the last scan. In order of expiry, so
+    /// that the next scan continues there.
+    async fn note_expired_pages(&self, ScanCriteria { since, .. }: ScanCriteria) -> Result<u64, StoreError> {
         counted(
             sqlx::query_scalar(sqlx::AssertSqlSafe(format!(
-                // Few pages expire between two looks, which no statistics say: who cites them is looked up for each (OFFSET 0 sees
-                // to that), or else the largest table is gone through every minute.
+                // `OFFSET 0` forces a lookup per page. Statistics do not show that few pages expire; the planner would
+                // scan the largest table every minute.
                 "WITH expired AS MATERIALIZED (
                      SELECT id, expires_at FROM evidence_sources
                      WHERE expires_at <= now() AND expires_at > (
@@ -180,9 +171,9 @@ impl Store {
         )
     }
 
-    /// Items like one for which a review was found since the last look, and that were judged before it was found. Whether it
-    /// reviews a claim of theirs is for the run to say, which asks for it. They are found by the index over items' vectors.
-    async fn note_new_reviews(&self, lookout: Lookout) -> Result<u64, StoreError> {
+    /// Adds items similar to one with a new fact-check, if judged before it was found. The later run decides whether it
+    /// reviews one of their claims.
+    async fn note_new_reviews(&self, lookout: ScanCriteria) -> Result<u64, StoreError> {
         let (mut noted, mut is_done) = (0, false);
         for first in (0..MOST_REVIEWS).step_by(REVIEWS_AT_ONCE) {
             let (found, new) = self.note_reviews(lookout, first).await?;
@@ -193,10 +184,7 @@ impl Store {
             }
         }
         if !is_done {
-            tracing::warn!(
-                most = MOST_REVIEWS,
-                "more reviews were found than are looked at in one go; the older ones change nothing"
-            );
+            tracing::warn!(most = MOST_REVIEWS, "too many new fact-checks; older ones are ignored");
         }
         sqlx::query(
             "UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now() WHERE key = 'rejudging_reviews'",
@@ -207,10 +195,9 @@ impl Store {
         Ok(noted)
     }
 
-    /// The same for a hundred of them: how many these are, and the items that are due by them.
     async fn note_reviews(
         &self,
-        Lookout { now, since, similarity }: Lookout,
+        ScanCriteria { now, since, similarity }: ScanCriteria,
         first: usize,
     ) -> Result<(u64, u64), StoreError> {
         let telling: Vec<&str> = [
@@ -262,8 +249,7 @@ impl Store {
         Ok((found.unsigned_abs(), noted.unsigned_abs()))
     }
 
-    /// Drops what would ask about items that are gone, or older than that: it is for nobody to be asked any more, and would
-    /// use up what may be asked about. The number of them.
+    /// Drops items that need searches and are gone or older than `since`, because they use up the hourly limit.
     pub async fn drop_outdated(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
         let dropped = sqlx::query(
             "DELETE FROM rejudging WHERE asks AND item_id = ANY (ARRAY(
@@ -279,9 +265,8 @@ impl Store {
         Ok(dropped.rows_affected())
     }
 
-    /// Takes what has been due for longest, as much as is allowed; what another process works on is left to it. By the
-    /// database's clock.
-    pub async fn take_due(&self, asks: bool, allowance: Allowance) -> Result<Vec<Due>, StoreError> {
+    /// Leases the items due longest, within the limits, by the database's clock.
+    pub async fn take_due(&self, asks: bool, allowance: RejudgeLimits) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query(
             "WITH due AS MATERIALIZED (
                  SELECT item_id FROM rejudging WHERE asks = $1
@@ -322,7 +307,7 @@ impl Store {
         Ok(due)
     }
 
-    /// Done with: it is due no more, unless there is a new reason since it was taken, or another process has taken it.
+    /// Removes an item, unless it got a new reason or another holder meanwhile.
     pub async fn settle_due(&self, due: &Due) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM rejudging WHERE item_id = $1 AND asks = $2 AND taken_until = $3")
             .bind(&due.item_id)
@@ -333,14 +318,13 @@ impl Store {
         Ok(())
     }
 
-    /// How many items are due, by reason.
     pub async fn due_counts(&self) -> Result<Vec<(Reason, i64)>, StoreError> {
         let rows: Vec<(String, i64)> =
             sqlx::query_as("SELECT reason, count(*) FROM rejudging GROUP BY reason").fetch_all(&self.pool).await?;
         Ok(rows.iter().filter_map(|(reason, count)| Some((Reason::parse(reason)?, *count))).collect())
     }
 
-    /// US dollars that judging again has cost this month (UTC).
+    /// Returns the USD spent on re-evaluation this month (UTC).
     pub async fn rejudging_spent(&self) -> Result<f64, StoreError> {
         Ok(sqlx::query_scalar(
             "SELECT coalesce(sum(usd), 0) FROM rejudging_hours WHERE hour >= date_trunc('month', now(), 'UTC')",
@@ -349,7 +333,6 @@ impl Store {
         .await?)
     }
 
-    /// Adds what a whole new run has cost.
     pub async fn add_rejudging_cost(&self, usd: f64) -> Result<(), StoreError> {
         sqlx::query(
             "INSERT INTO rejudging_hours AS h (hour, asks, usd) VALUES (date_trunc('hour', now(), 'UTC'), true, $1)
@@ -361,9 +344,9 @@ impl Store {
         Ok(())
     }
 
-    /// What a whole new run of a stored item begins from; `None` where it is gone.
+    /// Returns the data for a new run of a stored item; `None` if it is gone.
     pub async fn stored_run(&self, item_id: &str) -> Result<Option<StoredRun>, StoreError> {
-        // The time first: whatever is written while the rest is read has another one.
+        // Read first: a later write changes this time, so the run detects it.
         let row = sqlx::query("SELECT phase, evaluated_at FROM items WHERE item_id = $1")
             .bind(item_id)
             .fetch_optional(&self.pool)
@@ -375,7 +358,7 @@ impl Store {
         else {
             return Ok(None);
         };
-        // Where an old program left no mark, the most: a poorer result never takes a richer one's place.
+        // Old rows have no phase. Assume the richer one, so that a poorer result never replaces it.
         let phase = phase.as_deref().and_then(Phase::parse).unwrap_or(Phase::Two);
         Ok(Some(StoredRun { item, result: stored.result, phase, sent_at, evaluated_at }))
     }

@@ -1,4 +1,7 @@
-//! What was judged, with everything its verdicts rest on, and what judging it again makes of it.
+//! Reads stored judgements with their evidence, and writes re-evaluations.
+//!
+//! A write succeeds only if the item was not judged again or removed since the read. A stored value that this version
+//! cannot read makes only its own item unreadable.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,82 +17,78 @@ use crate::domain::result::{ClaimResult, ItemResult};
 use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
 use crate::domain::{Reason, ids};
 
-/// A stored result with what stands behind each of its claims, in the result's order.
+/// A stored result with its claims' evidence, in order.
 #[derive(Debug, Clone)]
 pub struct StoredJudgement {
     pub result: ItemResult,
-    /// As it stands in the row; a result that was made anew meanwhile has another.
+    /// Version of the row: a later judgement has another time.
     pub evaluated_at: DateTime<Utc>,
     pub claims: Vec<StoredClaim>,
 }
 
-/// Judged items, a page of them.
 #[derive(Debug, Default)]
 pub struct Judgements {
     pub read: Vec<StoredJudgement>,
-    /// Items that hold what this version cannot read, and what that is.
+    /// Errors of the items that this version cannot read, by id.
     pub unreadable: BTreeMap<String, StoreError>,
-    /// The id behind which the next page begins; `None` where this page is empty.
+    /// Last id of this page; `None` if it is empty.
     pub last: Option<String>,
 }
 
-/// What a claim's verdict rests on.
 #[derive(Debug, Clone)]
 pub struct StoredClaim {
     pub claim_id: String,
     pub claim_date: Option<DateTime<Utc>>,
     pub evaluated_at: DateTime<Utc>,
     pub confidence_threshold: f64,
-    /// Whether sources were searched; `None` where an earlier version stored it.
+    /// Whether sources were searched; `None` if an earlier version stored it.
     pub searched: Option<bool>,
-    /// Whether a correction was wanted; `None` as above.
+    /// Whether a correction was requested; `None` as above.
     pub auto_correct: Option<bool>,
     /// Best rank first.
     pub passages: Vec<StoredPassage>,
     pub reviews: Vec<MatchedReview>,
 }
 
-/// A judged passage, and the address that really answered.
+/// A judged passage and the final URL of its page.
 #[derive(Debug, Clone)]
 pub struct StoredPassage {
     pub passage: JudgedPassage,
     pub answered: String,
 }
 
-/// What is written of a claim that was judged again.
+/// The new values of a re-evaluated claim.
 #[derive(Debug, Clone, Copy)]
 pub struct Rejudged<'a> {
     pub claim: &'a ClaimResult,
-    /// Passages whose figures changed.
+    /// Passages with changed values.
     pub passages: &'a [JudgedPassage],
 }
 
-/// Messages about an item whose answer changed, and why it was judged again.
+/// Messages that are sent if the answer changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Retold<'a> {
+pub struct RescoreMessages<'a> {
     pub why: Reason,
     pub outbox: &'a [OutboxDraft],
     pub webhooks: &'a [WebhookDraft],
-    /// What it was judged by now.
     pub judged_by: &'a JudgedBy,
 }
 
-/// What became of new answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rewritten {
     Written,
-    /// The item was judged anew or removed meanwhile; nothing was written.
+    /// Nothing written: the item was judged again or removed meanwhile.
     Overtaken,
-    /// The last message about the item has that date, and `now` is not later; nothing was written. Date the messages later.
+    /// Nothing written: the item's last message has this date, and `now` is not later.
     TooEarly(DateTime<Utc>),
 }
 
-/// Corrupt: a word in the store that this version does not know.
+/// Returns `Corrupt` for a stored word that this version does not know.
 fn known<T>(parsed: Option<T>, what: &str, word: &str) -> Result<T, StoreError> {
     parsed.ok_or_else(|| StoreError::Corrupt { detail: format!("{what} {word:?}") })
 }
 
-/// Whether the new answers differ from the stored ones in what a reader acts on.
+/// Returns true if a verdict or its `decisive` flag changed.
 async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[Rejudged<'_>]) -> Result<bool, StoreError> {
     let stored: Vec<(String, String, bool)> =
         sqlx::query_as("SELECT claim_id, verdict, decisive FROM claims WHERE item_id = $1")
@@ -103,7 +102,6 @@ async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[Rejudged<
 }
 
 impl Store {
-    /// How many items were judged since then.
     pub async fn judged_count(&self, since: Option<DateTime<Utc>>) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar("SELECT count(*) FROM items WHERE $1::timestamptz IS NULL OR evaluated_at >= $1")
             .bind(since)
@@ -111,7 +109,7 @@ impl Store {
             .await?)
     }
 
-    /// The next `limit` judged items behind `after`, by id.
+    /// Returns the next `limit` judged items after id `after`.
     pub async fn judgements(
         &self,
         since: Option<DateTime<Utc>>,
@@ -130,10 +128,10 @@ impl Store {
         self.judgements_of(&items).await
     }
 
-    /// The latest items that rest on pages under a domain.
+    /// Returns the latest items that cite pages under a domain.
     pub async fn judgements_under(&self, domain: &str, limit: i64) -> Result<Judgements, StoreError> {
         let items = sqlx::query(
-            // Who cites a page is looked up for each (OFFSET 0 sees to that): citations are the largest table.
+            // `OFFSET 0` forces one index lookup per page: citations are the largest table.
             "WITH pages AS MATERIALIZED (SELECT id FROM pages_under(ARRAY[$1]) AS under(id)),
              concerned AS MATERIALIZED (
                  SELECT DISTINCT citing.item_id FROM pages,
@@ -148,7 +146,6 @@ impl Store {
         self.judgements_of(&items).await
     }
 
-    /// Those of these items that there are.
     pub async fn judgements_of_items(&self, ids: &[String]) -> Result<Judgements, StoreError> {
         let items = sqlx::query("SELECT item_id, result, evaluated_at FROM items WHERE item_id = ANY($1)")
             .bind(ids)
@@ -157,7 +154,6 @@ impl Store {
         self.judgements_of(&items).await
     }
 
-    /// The judgements behind rows of items.
     async fn judgements_of(&self, items: &[PgRow]) -> Result<Judgements, StoreError> {
         let mut page = Judgements::default();
         let mut ids: Vec<String> = Vec::with_capacity(items.len());
@@ -184,7 +180,7 @@ impl Store {
         Ok(page)
     }
 
-    /// The claims of these items by their ids; an item with a row that cannot be read is put among `unreadable`.
+    /// Returns the items' claims by id. Adds items with an unreadable row to `unreadable`.
     async fn stored_claims(
         &self,
         items: &[String],
@@ -250,14 +246,13 @@ impl Store {
         Ok(claims)
     }
 
-    /// Writes what judging again made of an item, and the messages that tell of it, which `now` dates. A `dry_run` goes as far as
-    /// the database's own checks and takes everything back: what would be refused is refused.
+    /// Writes a re-evaluated item, and its messages dated `now`. A `dry_run` runs the database's checks and rolls back.
     pub async fn write_rejudged(
         &self,
         result: &ItemResult,
         evaluated_at: DateTime<Utc>,
         claims: &[Rejudged<'_>],
-        told: Retold<'_>,
+        told: RescoreMessages<'_>,
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<Rewritten, StoreError> {
@@ -289,7 +284,7 @@ impl Store {
             if written.rows_affected() == 0 {
                 return Ok(Rewritten::Overtaken);
             }
-            // Under the row's lock: of two runs at once only one finds it otherwise.
+            // Under the row lock, so that only one of two concurrent runs sees the change.
             let turned = turns(&mut transaction, &result.item_id, claims).await?;
             if !dry_run && turned {
                 super::history::keep(&mut transaction, &result.item_id, told.why, now).await?;
@@ -302,14 +297,14 @@ impl Store {
                 super::webhooks::write(&mut transaction, told.webhooks, now).await?;
             }
             if dry_run {
-                // The checks wait for the commit, unless they are told to come now.
+                // Deferred constraints otherwise run at commit.
                 sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
                 transaction.rollback().await?;
             } else {
                 sqlx::query("SELECT note_outdated($1, $2, $3)")
                     .bind(&result.item_id)
                     .bind(told.judged_by.lists)
-                    .bind(told.judged_by.basis.as_ref().map(super::Basis::stored))
+                    .bind(told.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
                     .execute(&mut *transaction)
                     .await?;
                 transaction.commit().await?;
@@ -320,7 +315,6 @@ impl Store {
     }
 }
 
-/// The new figures of claims and of their passages.
 async fn write_claims(connection: &mut PgConnection, claims: &[Rejudged<'_>]) -> Result<(), StoreError> {
     for Rejudged { claim, passages } in claims {
         sqlx::query(
@@ -362,7 +356,7 @@ async fn write_claims(connection: &mut PgConnection, claims: &[Rejudged<'_>]) ->
     Ok(())
 }
 
-/// Puts the row's item among the unreadable where its content is at fault; any other error is the caller's.
+/// Records a `Corrupt` error for the row's item; returns any other error.
 fn note_unreadable(
     row: &PgRow,
     error: StoreError,
@@ -430,7 +424,7 @@ fn passage(row: &PgRow) -> Result<StoredPassage, StoreError> {
     Ok(StoredPassage { passage, answered: final_url.unwrap_or(url) })
 }
 
-/// What a language model made of the passage; `None` where none was asked.
+/// Returns the language model's stance for the passage; `None` if none was asked.
 fn adjudication(row: &PgRow) -> Result<Option<Adjudication>, StoreError> {
     let Some(word) = row.try_get::<Option<&str>, _>("llm_stance")? else { return Ok(None) };
     let stance = known(Stance::parse(word), "stance", word)?;

@@ -1,9 +1,8 @@
-//! The schema: who brings it up to date, and which programs may run on it.
+//! The schema: its migrations, and which program versions may use it.
 //!
-//! Migrations go forward only, in two steps where a program of the version before could not live with one: first what is
-//! new is added, and a release later what nobody uses any more is removed. Processes of both versions so run side by side.
-//! The second step raises the floor (`oldest_program` in `store_settings`) to the last migration of the oldest program
-//! that can live with it.
+//! Migrations go forward only, in two steps if the previous version could not run on the result. One release adds new
+//! objects; the next removes the old, so both versions run concurrently. The second step raises the floor
+//! (`oldest_program` in `store_settings`) to the last migration of the oldest program that still works.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -17,23 +16,21 @@ use super::{Store, StoreError};
 
 static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!();
-    // What a newer program has run is no fault; the floor decides. The lock is taken before, see `run_migrations`.
+    // Migrations of newer programs are ignored; the floor decides. `run_migrations` takes the lock.
     migrator.set_ignore_missing(true).set_locking(false);
     migrator
 });
 
-/// How long a migration waits for a table that somebody else uses. Everybody who comes after it waits behind it.
+/// How long a migration waits for a table lock. Later statements wait behind it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a migration run did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrationReport {
     pub applied: usize,
-    /// The number of the newest migration, as its file and the documents have it; 0 where there is none. Numbers have gaps.
+    /// Number of the newest migration; 0 without any. Numbers have gaps.
     pub version: i64,
 }
 
-/// What the indexes of vectors take, and what the server keeps in memory itself; bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VectorMemory {
     pub indexes: i64,
@@ -41,7 +38,6 @@ pub struct VectorMemory {
 }
 
 impl Store {
-    /// How large the indexes of vectors are beside the server's own memory.
     pub async fn vector_memory(&self) -> Result<VectorMemory, StoreError> {
         let (indexes, shared_buffers) = sqlx::query_as(
             "SELECT coalesce(sum(pg_relation_size(one.oid)), 0)::bigint, pg_size_bytes(current_setting('shared_buffers'))
@@ -52,10 +48,10 @@ impl Store {
         Ok(VectorMemory { indexes, shared_buffers })
     }
 
-    /// Brings the schema up to date. Safe to run by many processes at once: migrations hold an advisory lock.
+    /// Runs pending migrations; an advisory lock serialises concurrent calls.
     ///
     /// # Errors
-    /// `SchemaBusy` when a table stays in use; what was migrated until then stays. `SchemaNewer` below the floor.
+    /// `SchemaBusy` if a table stays locked; completed migrations remain. `SchemaNewer` below the floor.
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
         self.check_vector().await?;
         let before = self.applied().await?;
@@ -68,10 +64,10 @@ impl Store {
         })
     }
 
-    /// Whether this program can run on the schema as it is. Changes nothing.
+    /// Checks that this program can use the schema. Changes nothing.
     ///
     /// # Errors
-    /// `SchemaBehind` when migrations are to be run first, `SchemaNewer` when this program is below the floor.
+    /// `SchemaBehind` if migrations are pending, `SchemaNewer` below the floor.
     pub async fn check_schema(&self) -> Result<(), StoreError> {
         let applied = self.applied().await?;
         self.check_floor(&applied).await?;
@@ -81,16 +77,15 @@ impl Store {
         }
     }
 
-    /// Migrations that this build brings and the store has not had.
     pub async fn pending_migrations(&self) -> Result<usize, StoreError> {
         Ok(pending(&self.applied().await?))
     }
 
-    /// On a connection without the statement timeout: building an index takes as long as the table is large, and the lock
-    /// that another process's migration holds is waited for.
+    /// Runs without a statement timeout: an index build takes long on a large table, and another process may hold the
+    /// lock.
     async fn run_migrations(&self) -> Result<(), StoreError> {
         if let Some(direct) = &self.direct {
-            // The lock and the settings are the session's, which a pooler gives to others between two transactions.
+            // Lock and settings belong to the session, which a pooler reassigns between transactions.
             let mut own = past_pooler(direct, self.pool.options().get_acquire_timeout()).await?;
             let done = locked(&mut own).await;
             own.close().await?;
@@ -105,7 +100,7 @@ impl Store {
         };
         let reset = reset.await;
         if let Err(error) = reset {
-            tracing::warn!(%error, "a connection could not be given its settings back; it is closed");
+            tracing::warn!(%error, "resetting a connection failed; closing it");
             drop(connection.detach());
         }
         done
@@ -122,7 +117,7 @@ impl Store {
         Ok(versions.into_iter().collect())
     }
 
-    /// Refuses a schema that a newer program has changed so that this one cannot run on it any more.
+    /// Rejects a schema that a newer program made incompatible.
     async fn check_floor(&self, applied: &BTreeSet<i64>) -> Result<(), StoreError> {
         let known = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or(0);
         if applied.last().is_none_or(|last| *last <= known) {
@@ -144,7 +139,7 @@ fn pending(applied: &BTreeSet<i64>) -> usize {
     MIGRATOR.iter().filter(|migration| !applied.contains(&migration.version)).count()
 }
 
-/// The lock of those that migrate is waited for as long as it takes; a table's only for [`LOCK_TIMEOUT`].
+/// Waits without limit for the migration lock, but only [`LOCK_TIMEOUT`] for a table.
 async fn locked(connection: &mut PgConnection) -> Result<(), StoreError> {
     sqlx::query("SET statement_timeout = 0").execute(&mut *connection).await?;
     connection.lock().await.map_err(StoreError::from_migration)?;

@@ -1,4 +1,6 @@
-//! The sentences of judged pages, by which they are found again: each once, with every page that says it.
+//! Sentences of judged pages for the evidence store.
+//!
+//! Each is stored once, with all pages that contain it.
 
 use serde::Serialize;
 
@@ -16,14 +18,14 @@ struct EvidenceClaimJson<'a> {
     relevance: f64,
 }
 
-/// The sentences as JSON, for the database's own functions: those to be stored first, and those that repeat one of them.
-/// What several pages of one item say must be found by the second as it would be in a later item.
+/// Returns JSON of the sentences to store first, and of those that repeat one. Sentences of two pages of an item are
+/// then matched as in a later item.
 pub(super) fn rows_of(commit: &Commit<'_>, similarity: f64) -> Result<(String, String), StoreError> {
     let (first, again) = without_repeats(&commit.evidence_claims, similarity);
     Ok((json(&first)?, json(&again)?))
 }
 
-/// Those that are no nearer than `similarity` to one before them, and the others.
+/// Separates sentences whose cosine to an earlier one is at least `similarity`.
 fn without_repeats(claims: &[EvidenceClaimRow], similarity: f64) -> (Vec<&EvidenceClaimRow>, Vec<&EvidenceClaimRow>) {
     let mut first: Vec<&EvidenceClaimRow> = Vec::with_capacity(claims.len());
     let mut again = Vec::new();
@@ -34,7 +36,7 @@ fn without_repeats(claims: &[EvidenceClaimRow], similarity: f64) -> (Vec<&Eviden
     (first, again)
 }
 
-/// As the database counts it; 0 where a vector is empty or nothing but zeros.
+/// As the database computes it; 0 for an empty or zero vector.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
     let lengths = (dot(a, a) * dot(b, b)).sqrt();

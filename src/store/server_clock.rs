@@ -1,4 +1,6 @@
-//! How far the database's clock is ahead of this machine's.
+//! The difference between the database's clock and this machine's, and clocks that use it.
+//!
+//! The difference is learned from [`Store::fleet`].
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +12,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Store, StoreError};
 use crate::domain::{Clock, SystemClock};
 
-/// How far the clocks of a process and of the database may differ. Beyond it one of them is wrong: clean-up removes nothing,
-/// and the process is not ready.
+/// Maximum difference of process and database clocks. Beyond it, clean-up removes nothing and the process is not ready.
 pub const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 
 impl Store {
-    /// Compares the clock of this process with the clock of the database.
+    /// Compares the process clock with the database's.
     ///
     /// # Errors
     /// [`StoreError::ClocksDiffer`] if they differ by more than [`MAX_CLOCK_DIFFERENCE`].
@@ -29,7 +30,7 @@ impl Store {
     }
 }
 
-/// Whole seconds by which the database's clock was ahead of this machine's when it was last asked; negative: behind.
+/// Whole seconds by which the database's clock was last ahead of this machine's; negative if behind.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServerClock(Arc<AtomicI64>);
 
@@ -43,7 +44,7 @@ impl ServerClock {
     }
 }
 
-/// The later of this machine's clock and the database's: what is ahead of it is ahead of both, whichever was set back.
+/// The later of this machine's clock and the database's: a time ahead of it is ahead of both, even if one was set back.
 #[derive(Debug)]
 pub struct LaterClock {
     own: Arc<dyn Clock>,
@@ -62,8 +63,7 @@ impl Clock for LaterClock {
     }
 }
 
-/// The database's clock, by this machine's: what the processes of a fleet put off and lease in a common table goes by one clock,
-/// wherever theirs stand.
+/// The database's clock, computed from this machine's, for delays and leases that processes share.
 #[derive(Debug)]
 pub(super) struct CommonClock {
     own: Arc<dyn Clock>,
@@ -82,7 +82,7 @@ impl Clock for CommonClock {
     }
 }
 
-/// A clock that goes on when the machine's is set back: what was to be done a minute later must not wait for an hour.
+/// A clock that never goes back, so that a delay of a minute does not become an hour.
 #[derive(Debug)]
 pub(super) struct SteadyClock {
     own: Arc<dyn Clock>,

@@ -1,4 +1,6 @@
-//! What all processes together may shed of an overloaded queue.
+//! The number of items that processes together may shed from an overloaded queue.
+//!
+//! An allowance expires after a minute.
 
 use std::time::Duration;
 
@@ -6,7 +8,6 @@ use super::{Store, StoreError};
 use crate::broker::QueueName;
 
 impl Store {
-    /// How many items of a queue all processes have shed so far.
     pub async fn shed_so_far(&self, queue: QueueName) -> Result<u64, StoreError> {
         let shed: Option<i64> = sqlx::query_scalar("SELECT shed FROM load_shedding WHERE queue = $1")
             .bind(queue.as_str())
@@ -15,8 +16,8 @@ impl Store {
         Ok(shed.and_then(|shed| u64::try_from(shed).ok()).unwrap_or(0))
     }
 
-    /// Allows to shed `excess` items, less those shed since `shed_before` were. An allowance that was set less than `every`
-    /// ago stays as it is.
+    /// Allows shedding `excess` items, minus those shed after the count `shed_before`. Keeps an allowance younger than
+    /// `every`.
     pub async fn allow_shedding(
         &self,
         queue: QueueName,
@@ -38,7 +39,7 @@ impl Store {
         Ok(())
     }
 
-    /// Takes one of what may be shed; false when none is left, or nobody has counted the queue for a minute.
+    /// Takes one item of the allowance; false if none is left or it is older than a minute.
     pub async fn take_shedding(&self, queue: QueueName) -> Result<bool, StoreError> {
         let taken = sqlx::query(
             "UPDATE load_shedding SET allowed = allowed - 1, shed = shed + 1

@@ -1,11 +1,12 @@
-//! Pages as they are stored, each once, however many items read it and however close together.
+//! The row of a stored page.
+//!
+//! Each page is stored once, whichever items read it.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::domain::evidence::Review;
 
-/// A page as stored.
 #[derive(Debug, Clone, Serialize)]
 pub struct SourceRow {
     pub id: String,
@@ -15,25 +16,25 @@ pub struct SourceRow {
     #[serde(serialize_with = "super::commit::date")]
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
-    /// The main text, one line a paragraph; what is one's own as it was given.
+    /// Main text, one line per paragraph; the operator's own documents unchanged.
     pub raw_text: String,
     pub source_type: String,
     pub content_hash: Option<String>,
     pub independent_group: Option<String>,
     pub canonical: Option<String>,
-    /// After redirects, when that is another address.
+    /// Address after redirects, if different.
     pub final_url: Option<String>,
     pub based_on: Vec<String>,
-    /// The reviews in its markup.
+    /// Fact-checks (`ClaimReview`) in its markup.
     pub claim_reviews: Vec<Review>,
     pub publisher: Option<String>,
     pub extraction_failed: bool,
-    /// Why there is no text, e.g. `paywall`.
+    /// Cause of missing text, e.g. `paywall`.
     pub failure: Option<String>,
-    /// As the server sent them, to ask whether the page has changed.
+    /// Server's validators for conditional requests.
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// Where the text comes from: `web` for a page that was read.
+    /// Origin of the text: `web` for a fetched page.
     pub origin: &'static str,
     pub fetched_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,

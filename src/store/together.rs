@@ -1,5 +1,6 @@
-//! Questions of one moment go to the database in one statement: an item asks for its providers, and for its pages, at the
-//! same time, and a busy process works on many items.
+//! Batches concurrent queries into one statement.
+//!
+//! Items look up several providers and pages at once. If the database refuses a value, the queries run one by one.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,44 +13,43 @@ use tokio_util::task::TaskTracker;
 
 use super::StoreError;
 
-/// How long the first question waits for others. Those of one item come within it; the network takes as long.
+/// Time that the first query waits for others; about one network round trip.
 const GATHER: Duration = Duration::from_millis(1);
-/// Questions in one statement.
 const MOST: usize = 100;
 
-type Told<A> = oneshot::Sender<Result<A, StoreError>>;
+type ReplySender<A> = oneshot::Sender<Result<A, StoreError>>;
 type Ask<Q, A> = dyn Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync;
 
-/// Questions of one kind. Cheap to clone.
-pub(super) struct Together<Q, A>(Arc<Inner<Q, A>>);
+/// Batches queries of one kind. Cheap to clone.
+pub(super) struct BatchLoader<Q, A>(Arc<Inner<Q, A>>);
 
 struct Inner<Q, A> {
-    waiting: Mutex<Vec<(Q, Told<A>)>>,
-    /// Answers in the order of the questions.
+    waiting: Mutex<Vec<(Q, ReplySender<A>)>>,
+    /// Must return answers in query order.
     ask: Box<Ask<Q, A>>,
     tasks: TaskTracker,
 }
 
-impl<Q, A> Clone for Together<Q, A> {
+impl<Q, A> Clone for BatchLoader<Q, A> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<Q, A> fmt::Debug for Together<Q, A> {
+impl<Q, A> fmt::Debug for BatchLoader<Q, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Together").finish_non_exhaustive()
+        f.debug_struct("BatchLoader").finish_non_exhaustive()
     }
 }
 
-impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
+impl<Q: Clone + Send + 'static, A: Send + 'static> BatchLoader<Q, A> {
     pub(super) fn new(
         ask: impl Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Inner { waiting: Mutex::default(), ask: Box::new(ask), tasks: TaskTracker::new() }))
     }
 
-    /// The answer. A question whose asker stopped waiting before it was put is not put.
+    /// Returns the answer. A query whose caller stopped waiting is not sent.
     pub(super) async fn ask(&self, question: Q) -> Result<A, StoreError> {
         let (tell, told) = oneshot::channel();
         let is_first = {
@@ -67,18 +67,17 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> Together<Q, A> {
         told.await.unwrap_or_else(|_gone| Err(StoreError::Statement(sqlx::Error::WorkerCrashed)))
     }
 
-    /// Puts what waits now.
     async fn put(&self) {
         let waiting = std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut waiting: Vec<(Q, Told<A>)> = waiting.into_iter().filter(|(_, told)| !told.is_closed()).collect();
+        let mut waiting: Vec<(Q, ReplySender<A>)> = waiting.into_iter().filter(|(_, told)| !told.is_closed()).collect();
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(MOST));
-            let (questions, tellers): (Vec<Q>, Vec<Told<A>>) = waiting.into_iter().unzip();
+            let (questions, tellers): (Vec<Q>, Vec<ReplySender<A>>) = waiting.into_iter().unzip();
             let copies = questions.clone();
             match (self.0.ask)(questions).await {
-                // A question without an answer fails: its sender is dropped.
+                // Dropping the sender makes a query without an answer fail.
                 Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
-                // One question with a refused value must not fail the others.
+                // A refused value must not fail the other queries.
                 Err(error) if error.is_of_values() && copies.len() > 1 => {
                     for (question, tell) in copies.into_iter().zip(tellers) {
                         let answer = (self.0.ask)(vec![question]).await;
@@ -114,14 +113,13 @@ mod tests {
     async fn questions_of_one_moment_are_put_in_one_statement_and_each_gets_its_own_answer() {
         let statements = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&statements);
-        let doubled = Together::new(move |numbers: Vec<usize>| {
+        let doubled = BatchLoader::new(move |numbers: Vec<usize>| {
             counted.fetch_add(1, Ordering::Relaxed);
             async move { Ok(numbers.into_iter().map(|number| number * 2).collect()) }.boxed()
         });
         let answers = join_all((0..150).map(|number| doubled.ask(number))).await;
         assert!(answers.into_iter().enumerate().all(|(number, answer)| answer.unwrap() == number * 2));
         assert_eq!(statements.load(Ordering::Relaxed), 2);
-        // One that is given up before it was put costs nothing.
         let given_up = doubled.ask(1);
         assert!(given_up.now_or_never().is_none());
         sleep(GATHER * 20).await;
@@ -130,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn ask_fails_when_the_query_panics() {
-        let broken: Together<u8, u8> = Together::new(|questions: Vec<u8>| {
+        let broken: BatchLoader<u8, u8> = BatchLoader::new(|questions: Vec<u8>| {
             async move { Ok(vec![*questions.get(7).expect("there are two")]) }.boxed()
         });
         for _ in 0..2 {
@@ -142,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn question_is_answered_when_another_one_of_its_batch_is_refused() {
-        let picky: Together<u8, u8> = Together::new(|numbers: Vec<u8>| {
+        let picky: BatchLoader<u8, u8> = BatchLoader::new(|numbers: Vec<u8>| {
             let refused = numbers.contains(&2);
             async move { if refused { Err(super::super::of_code("54000")) } else { Ok(numbers) } }.boxed()
         });
@@ -153,8 +151,8 @@ mod tests {
 
     #[tokio::test]
     async fn all_hear_of_a_failure_and_what_kind_it_was() {
-        let failing: Together<u8, u8> =
-            Together::new(|_| async { Err(StoreError::Unreachable(sqlx::Error::PoolTimedOut)) }.boxed());
+        let failing: BatchLoader<u8, u8> =
+            BatchLoader::new(|_| async { Err(StoreError::Unreachable(sqlx::Error::PoolTimedOut)) }.boxed());
         for answer in join_all([failing.ask(1), failing.ask(2)]).await {
             let error = answer.unwrap_err();
             assert!(error.is_away() && error.is_transient() && error.label() == "store_unreachable", "{error}");

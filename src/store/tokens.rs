@@ -1,4 +1,6 @@
-//! Tokens with names. Only their digests are stored. When one begins and ends is decided by the database's clock.
+//! Named access tokens.
+//!
+//! Only digests are stored. The database's clock decides validity.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -7,16 +9,16 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// A token as it is listed; never the token itself.
+/// A token in lists, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StoredToken {
-    /// Never used again.
+    /// Never reused.
     pub id: i64,
-    /// Of no other token that is valid.
+    /// Unique among valid tokens.
     pub name: String,
     /// `read`, `check` or `admin`.
     pub scope: String,
-    /// Null: as often as any client of the server.
+    /// Null: the server's default for clients.
     pub requests_per_minute: Option<u32>,
     pub created_by: String,
     pub created_at: DateTime<Utc>,
@@ -26,7 +28,6 @@ pub struct StoredToken {
     pub used_at: Option<DateTime<Utc>>,
 }
 
-/// A token that is to be kept.
 #[derive(Debug, Clone, Copy)]
 pub struct NewToken<'a> {
     pub name: &'a str,
@@ -48,7 +49,7 @@ macro_rules! columns {
 impl Store {
     /// Stores a token; `None` if a valid one has that name.
     pub async fn add_token(&self, new: &NewToken<'_>) -> Result<Option<StoredToken>, StoreError> {
-        // An expired token frees its name.
+        // Frees the name of an expired token.
         sqlx::query(
             "UPDATE access_tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL AND expires_at <= now()",
         )
@@ -73,7 +74,6 @@ impl Store {
         row.as_ref().map(token).transpose()
     }
 
-    /// Every token, the valid ones first.
     pub async fn tokens(&self) -> Result<Vec<StoredToken>, StoreError> {
         let rows = sqlx::query(concat!(
             "SELECT ",
@@ -85,7 +85,7 @@ impl Store {
         rows.iter().map(token).collect()
     }
 
-    /// The valid token of that digest; records that it was used.
+    /// Returns the valid token with that digest and records its use.
     pub async fn token_of(&self, digest: [u8; 32]) -> Result<Option<StoredToken>, StoreError> {
         let row = sqlx::query(concat!(
             "SELECT ",
@@ -97,7 +97,7 @@ impl Store {
         .fetch_optional(&self.pool)
         .await?;
         let Some(found) = row.as_ref().map(token).transpose()? else { return Ok(None) };
-        // Once a minute is enough to see that a token is in use.
+        // At most one write per minute.
         sqlx::query(
             "UPDATE access_tokens SET used_at = now()
              WHERE id = $1 AND (used_at IS NULL OR used_at < now() - interval '1 minute')",
@@ -108,7 +108,7 @@ impl Store {
         Ok(Some(found))
     }
 
-    /// Ends a token, and with it the sessions that began with it; `None` if no valid one has that name.
+    /// Revokes a token and thus its sessions; `None` if no valid one has that name.
     pub async fn revoke_token(&self, name: &str) -> Result<Option<StoredToken>, StoreError> {
         let row = sqlx::query(concat!(
             "UPDATE access_tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL RETURNING ",

@@ -1,4 +1,6 @@
-//! What each provider was asked, and what it cost, per day.
+//! Calls, errors and cost of providers per day and hour, and spending per tenant.
+//!
+//! Each batch of figures has an id and is added once, even if a lost reply repeats the write. Times are UTC.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +10,7 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// A batch of figures with its number. It is added once, however often it is written: the answer of the database may be lost.
+/// Figures that are added only once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch<T> {
     /// Unique over all processes.
@@ -31,7 +33,6 @@ pub struct UsageDelta {
     pub usd: f64,
 }
 
-/// A provider's day and month.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderUsage {
     pub provider: String,
@@ -42,7 +43,7 @@ pub struct ProviderUsage {
 }
 
 impl Store {
-    /// Adds the counters of one process to the fleet's, unless this batch was added before.
+    /// Adds the counters of one process, once per batch.
     pub async fn add_usage(&self, now: DateTime<Utc>, batch: &Batch<Vec<UsageDelta>>) -> Result<(), StoreError> {
         if batch.figures.is_empty() {
             return Ok(());
@@ -73,7 +74,6 @@ impl Store {
         Ok(())
     }
 
-    /// Today's and this month's figures of every provider that was ever asked.
     pub async fn usage(&self, now: DateTime<Utc>) -> Result<Vec<ProviderUsage>, StoreError> {
         let today = now.date_naive();
         let month = NaiveDate::from_ymd_opt(today.year(), today.month(), 1).unwrap_or(today);
@@ -101,8 +101,7 @@ impl Store {
         Ok(usage)
     }
 
-    /// Adds what this process's items spent, by tenant, unless this batch was added before. Returns what the items of all
-    /// processes have spent this month, US dollars.
+    /// Adds this process's spending by tenant, once per batch. Returns the spending of all processes this month, USD.
     pub async fn add_tenant_spending(
         &self,
         spent: &Batch<BTreeMap<String, f64>>,
@@ -132,7 +131,6 @@ impl Store {
         rows.into_iter().map(|row| Ok((row.try_get("tenant")?, row.try_get("usd")?))).collect()
     }
 
-    /// Dollars spent this month by the whole fleet.
     pub async fn month_spend(&self, now: DateTime<Utc>) -> Result<f64, StoreError> {
         Ok(self.usage(now).await?.iter().map(|row| row.usd_month).sum())
     }

@@ -1,5 +1,7 @@
-//! Results and signals on their way to webhooks. Written in the item's transaction, deleted when the receiver took them,
-//! kept for a person when it did not for long.
+//! Results and signals for webhooks, written in the item's transaction and deleted after delivery.
+//!
+//! A process leases a batch of one webhook, sends it and settles it. After too long a failure, messages become dead
+//! letters.
 
 use std::time::Duration;
 
@@ -11,13 +13,11 @@ use sqlx::{PgConnection, Row as _};
 use super::{Store, StoreError};
 use crate::domain::{Event, MessageId};
 
-/// A message for one webhook.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct WebhookDraft {
-    /// The endpoint's name.
     pub webhook: String,
     pub event: Event,
-    /// JSON text, signed and sent as it stands.
+    /// JSON text, signed and sent unchanged.
     pub body: String,
     pub message_id: MessageId,
 }
@@ -39,10 +39,9 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// The longest pause between two tries of a message; the pauses begin at a second and double.
+/// Longest delay between retries; delays start at one second and double.
 const LONGEST_PAUSE: Duration = Duration::from_mins(30);
 
-/// A message as it is to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookMessage {
     pub id: i64,
@@ -50,34 +49,33 @@ pub struct WebhookMessage {
     pub body: String,
 }
 
-/// How a try ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WebhookOutcome {
     Delivered,
-    /// Tried again after a growing pause, or after `wait` where the receiver asks for a longer one.
+    /// Retried after a growing delay, or after a longer `wait` that the receiver requested.
     Failed {
         reason: String,
         wait: Option<Duration>,
     },
-    /// The receiver wants it no more: given up at once.
+    /// The receiver rejects it for good.
     Unwanted {
         reason: String,
     },
 }
 
-/// A webhook with what waits for it.
+/// A webhook and its messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Webhook {
     pub name: String,
-    /// The events that it wants; empty where the configuration names it no more.
+    /// Its events; empty if it is no longer configured.
     pub events: Vec<Event>,
-    /// Messages that wait.
+    /// Waiting messages.
     pub pending: i64,
-    /// Since when the oldest of them waits.
+    /// Creation time of the oldest waiting message.
     pub oldest: Option<DateTime<Utc>>,
-    /// Messages that were given up.
+    /// Dead letters.
     pub dead: i64,
-    /// Why the last message that failed was not taken.
+    /// Error of the last failed message.
     pub last_error: Option<String>,
 }
 
@@ -90,37 +88,36 @@ impl Webhook {
     }
 }
 
-/// Messages for webhooks that are counted: every process does so every few seconds, and one receiver may be away for days.
+/// Bounds a count that runs every few seconds: a receiver may be down for days.
 const MOST_COUNTED: i64 = 100_000;
 
-/// What waits for all webhooks together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebhookTotals {
     pub pending: i64,
-    /// Since when the oldest of them waits.
+    /// Creation time of the oldest.
     pub oldest: Option<DateTime<Utc>>,
-    /// Given up.
+    /// Dead letters.
     pub dead: i64,
 }
 
-/// What waits for one webhook.
+/// Messages of one webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WebhookState {
-    /// The endpoint's name; it may stand in the configuration no more.
+    /// The webhook's name; it may no longer be configured.
     pub webhook: String,
     pub pending: i64,
-    /// Since when the oldest of them waits.
+    /// Creation time of the oldest waiting message.
     pub oldest: Option<DateTime<Utc>>,
-    /// Given up.
+    /// Dead letters.
     pub dead: i64,
-    /// Of the last message that failed and still is here.
+    /// Error of the last failed message that still exists.
     pub last_error: Option<String>,
 }
 
-/// A message that was given up.
+/// A dead letter of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeadWebhookMessage {
-    /// For naming it.
+    /// Identifies it in requests.
     pub id: String,
     pub webhook: String,
     pub event: String,
@@ -133,17 +130,14 @@ pub struct DeadWebhookMessage {
     pub body: String,
 }
 
-/// Messages that were given up, as they are named.
 #[derive(Debug, Clone, Copy)]
 pub enum DeadWebhooks<'a> {
     All,
-    /// Of one webhook.
     Of(&'a str),
     Ids(&'a [i64]),
 }
 
 impl<'a> DeadWebhooks<'a> {
-    /// The two parameters of a statement: the webhook or any, the ids or any.
     const fn parameters(self) -> (Option<&'a str>, Option<&'a [i64]>) {
         match self {
             Self::All => (None, None),
@@ -153,8 +147,7 @@ impl<'a> DeadWebhooks<'a> {
     }
 }
 
-/// Messages of one webhook, claimed. As with the outbox, no connection is held while the receiver is waited for; what is
-/// never settled is offered again when its claim has run out.
+/// Messages of one webhook, leased. Holds no connection; unsettled messages are free after the lease.
 #[derive(Debug)]
 pub struct WebhookBatch {
     store: Store,
@@ -164,8 +157,8 @@ pub struct WebhookBatch {
 }
 
 impl WebhookBatch {
-    /// Deletes what was delivered, puts off what failed, gives up what failed for longer than `give_up_after`, and frees
-    /// what was not tried. Says how many were given up. May be called again after an error.
+    /// Deletes delivered messages, delays failed ones, releases untried ones. Returns how many became dead letters,
+    /// after failures for `give_up_after`. Repeatable after an error.
     pub async fn settle(
         &self,
         outcomes: &[(i64, WebhookOutcome)],
@@ -222,16 +215,15 @@ impl WebhookBatch {
 }
 
 impl Store {
-    /// Claims for `hold` up to `limit` messages of a webhook that are due and that no other process is sending.
+    /// Leases up to `limit` due messages of a webhook for `hold`.
     pub async fn take_webhook(
         &self,
         webhook: &str,
         limit: i64,
         hold: Duration,
     ) -> Result<Option<WebhookBatch>, StoreError> {
-        // By the database's clock: processes share it, whatever their own say.
         let rows = sqlx::query(
-            // As in the outbox, a claim that lasts longer than any was made before the server's clock was set back.
+            // A longer lease was made before the database's clock was set back.
             "UPDATE webhook_messages SET locked_until = now() + make_interval(secs => $3) WHERE id IN (
                  SELECT id FROM webhook_messages
                  WHERE webhook = $1 AND dead_at IS NULL AND (locked_until IS NULL OR locked_until < now()
@@ -255,12 +247,12 @@ impl Store {
                 body: row.try_get("body")?,
             });
         }
-        // RETURNING keeps no order.
+        // `RETURNING` keeps no order.
         messages.sort_by_key(|message| message.id);
         Ok(Some(WebhookBatch { store: self.clone(), until, messages }))
     }
 
-    /// What waits for all webhooks together, [`MOST_COUNTED`] at most, and what was given up.
+    /// Returns totals of all webhooks; `pending` is at most [`MOST_COUNTED`].
     pub async fn webhook_totals(&self) -> Result<WebhookTotals, StoreError> {
         let (pending, oldest, dead) = sqlx::query_as(
             "WITH waiting AS MATERIALIZED (
@@ -273,7 +265,6 @@ impl Store {
         Ok(WebhookTotals { pending, oldest, dead })
     }
 
-    /// Every webhook for which something is stored, by name.
     pub async fn webhook_states(&self) -> Result<Vec<WebhookState>, StoreError> {
         let rows = sqlx::query(
             "SELECT webhook, count(*) FILTER (WHERE dead_at IS NULL) AS pending,
@@ -297,7 +288,7 @@ impl Store {
             .collect()
     }
 
-    /// The configured webhooks, given with their events, and then those for which something is still stored.
+    /// Returns the configured webhooks, then others with messages.
     pub async fn webhooks(
         &self,
         configured: impl Iterator<Item = (String, Vec<Event>)>,
@@ -312,7 +303,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The oldest messages that were given up, with the first `characters` of their bodies.
+    /// Returns the oldest dead letters with the first `characters` of their bodies.
     pub async fn dead_webhook_messages(
         &self,
         limit: i64,
@@ -343,7 +334,7 @@ impl Store {
             .collect()
     }
 
-    /// Has given-up messages tried again, as if they were new. Says how many.
+    /// Retries dead letters as new messages. Returns their number.
     pub async fn retry_webhooks(&self, which: DeadWebhooks<'_>) -> Result<u64, StoreError> {
         let (webhook, ids) = which.parameters();
         let done = sqlx::query(
@@ -358,7 +349,7 @@ impl Store {
         Ok(done.rows_affected())
     }
 
-    /// Throws given-up messages away. Says how many.
+    /// Deletes dead letters. Returns their number.
     pub async fn drop_webhooks(&self, which: DeadWebhooks<'_>) -> Result<u64, StoreError> {
         let (webhook, ids) = which.parameters();
         let done = sqlx::query(

@@ -1,16 +1,18 @@
-//! What people type to find items, as the index of words takes it.
+//! Converts search text of users to a query of the word index.
+//!
+//! The query only preselects: all words are then compared with the texts.
 
-/// Shorter words are in nearly every text: looking them up costs more than it saves.
+/// Shorter words are in nearly every text, so the index does not help.
 const SHORTEST: usize = 3;
-/// Words looked up; whatever else was typed is compared with the texts that hold these.
+/// Maximum words in the query; the rest is compared with the texts found.
 const MOST: usize = 3;
-/// From here on there are scripts that write words without spaces, whose texts the index cannot take apart.
+/// From here on, some scripts have no spaces, and the index cannot split their texts.
 const FIRST_UNPARTED: char = '\u{0590}';
 
-/// A `tsquery` that matches at least every text in which `typed` stands from the beginning of a word on. `None` where no word of
-/// it can be looked up, so that the texts themselves have to be read.
+/// Returns a `tsquery` that matches at least all texts with `typed` at the start of a word. `None` if no word is
+/// indexed; all texts must then be read.
 pub(super) fn index_query(typed: &str) -> Option<String> {
-    // All of these signs part words in `item_words`, too.
+    // `item_words` also splits at these characters.
     let parts = typed.split(|sign: char| sign.is_whitespace() || sign.is_ascii_punctuation());
     let mut words: Vec<&str> = parts.filter(|part| is_word(part)).collect();
     // The longest are the rarest.
@@ -19,7 +21,7 @@ pub(super) fn index_query(typed: &str) -> Option<String> {
     (!asked.is_empty()).then(|| asked.join(" & "))
 }
 
-/// What both sides read as one word: letters and digits alone.
+/// Only letters and digits, which both sides read as one word.
 fn is_word(word: &str) -> bool {
     word.chars().count() >= SHORTEST && word.chars().all(|sign| sign < FIRST_UNPARTED && sign.is_alphanumeric())
 }

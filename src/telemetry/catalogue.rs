@@ -1,42 +1,34 @@
-//! Every metric there is: name, kind, unit, help, labels with their closed value sets.
+//! All metrics: name, kind, unit, help, and labels with closed value sets.
 //!
-//! Names begin with `corroborate_`, are in base units (seconds, bytes, ratios, US dollars), and counters end in `_total`.
-//! A label value outside its set is recorded as `other`, so that no input can make new series.
+//! Names begin with `corroborate_` and use base units (seconds, bytes, ratios, US dollars); counters end in `_total`. A
+//! label value outside its set is recorded as `other`, so that input cannot create series.
 
 use MetricKind::{Counter, Gauge, Histogram};
 
 use crate::config::{OpenSearchBackend, SearchProvider};
 use crate::domain::Reason;
 
-/// How a metric behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MetricKind {
-    /// Only grows.
     Counter,
-    /// Goes up and down.
     Gauge,
-    /// Counted into these upper bounds.
     Histogram(&'static [f64]),
 }
 
-/// What one of it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
     Bytes,
     Count,
-    /// US dollars.
     Usd,
 }
 
-/// A label and everything it may hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Label {
     pub name: &'static str,
     pub values: &'static [&'static str],
 }
 
-/// One metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
     pub name: &'static str,
@@ -46,14 +38,13 @@ pub struct Metric {
     pub labels: &'static [Label],
 }
 
-/// Millionths: what counters of money are kept in between recording and showing.
+/// Factor of counters of money, which are stored in millionths.
 pub(super) const MICROS: f64 = 1e6;
 
-/// The value for everything that is in no set.
+/// The value of everything outside a set.
 pub const OTHER: &str = "other";
 
 impl Metric {
-    /// The value itself where it is in the label's set, else `other`.
     pub fn label_value(&self, label: &str, value: &str) -> &'static str {
         self.labels
             .iter()
@@ -63,7 +54,6 @@ impl Metric {
             .unwrap_or(OTHER)
     }
 
-    /// How many series there can be.
     pub fn series(&self) -> usize {
         self.labels.iter().map(|label| label.values.len()).product()
     }
@@ -87,7 +77,7 @@ pub const PROVIDERS: &[&str] = &[
     OTHER,
 ];
 
-/// How a call ended, or why it was not made; everything from `throttled` on means that nothing could be learnt.
+/// How a call ended, or why it was not made; from `throttled` on there is no response.
 pub const PROVIDER_OUTCOMES: &[&str] = &[
     "ok",
     "throttled",
@@ -114,7 +104,6 @@ pub const PROVIDER_OUTCOMES: &[&str] = &[
     OTHER,
 ];
 
-/// Why a breaker opened.
 pub const OPEN_REASONS: &[&str] = &[
     "throttled",
     "quota_gone",
@@ -130,13 +119,11 @@ pub const OPEN_REASONS: &[&str] = &[
     OTHER,
 ];
 
-/// What a provider is to the fleet.
+/// The state of a provider for all processes.
 pub const PROVIDER_STATES: &[&str] = &["ready", "open", "exhausted", "disabled", OTHER];
 
-/// Where an item came from.
 pub const QUEUES: &[&str] = &["enrichment_important", "enrichment_queue", "factcheck"];
 
-/// How an item left the worker.
 pub const ITEM_OUTCOMES: &[&str] = &[
     "committed",
     "already_done",
@@ -152,7 +139,6 @@ pub const ITEM_OUTCOMES: &[&str] = &[
     "dropped",
 ];
 
-/// Why an item is tried again.
 pub const RETRY_REASONS: &[&str] = &[
     "store_unreachable",
     "store_password",
@@ -167,7 +153,6 @@ pub const RETRY_REASONS: &[&str] = &[
     OTHER,
 ];
 
-/// Why an item will never succeed.
 pub const DEAD_REASONS: &[&str] = &[
     "empty",
     "too_large",
@@ -194,7 +179,7 @@ pub const DEAD_REASONS: &[&str] = &[
     OTHER,
 ];
 
-/// Why a result is less than it could be; the labels of the domain's degradations.
+/// Why a result is degraded; the labels of `domain::degradation`.
 pub const DEGRADED_REASONS: &[&str] = &[
     "provider_open",
     "provider_busy",
@@ -211,18 +196,16 @@ pub const DEGRADED_REASONS: &[&str] = &[
     OTHER,
 ];
 
-/// What is kept to spare a call.
 pub const CACHES: &[&str] =
     &["search", "fact_check", "page", "robots", "embedding", "stance", "relevance", "llm", OTHER];
 
-/// What models do.
 pub const MODELS: &[&str] = &["embedder", "stance", "reranker"];
 
-/// What came of asking for a page: read, unchanged, or why there is none.
+/// The outcome of a page request: read, unchanged, or why there is no page.
 pub const PAGE_OUTCOMES: &[&str] = &[
     "ok",
     "not_modified",
-    // Not fetched, or not had.
+    // Not fetched.
     "bad_url",
     "scheme",
     "private_address",
@@ -248,7 +231,7 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     "no_recording",
     "reader_crashed",
     "reader_too_slow",
-    // Had, and no article.
+    // Fetched, but not an article.
     "consent_wall",
     "paywall",
     "login_wall",
@@ -265,10 +248,9 @@ pub const PAGE_OUTCOMES: &[&str] = &[
     OTHER,
 ];
 
-/// How a look into a cache ended.
 pub const CACHE_RESULTS: &[&str] = &["hit", "hit_shared", "waited", "miss", "miss_unshared"];
 
-/// The stages of the pipeline, in the order the data flows.
+/// The stages of the pipeline, in order.
 pub const STAGES: &[&str] = &[
     "admit",
     "expand",
@@ -288,7 +270,6 @@ pub const STAGES: &[&str] = &[
     OTHER,
 ];
 
-/// What background work there is.
 pub const JOBS: &[&str] = &[
     "answers",
     "cleanup",
@@ -303,7 +284,6 @@ pub const JOBS: &[&str] = &[
     OTHER,
 ];
 
-/// Why a stored item is judged again.
 pub const REASONS: &[&str] = &[
     Reason::Settings.as_str(),
     Reason::DomainLists.as_str(),
@@ -313,10 +293,8 @@ pub const REASONS: &[&str] = &[
     Reason::FactCheck.as_str(),
 ];
 
-/// What became of such an item.
 pub const REJUDGED_OUTCOMES: &[&str] = &["changed", "same", "left", "later"];
 
-/// What the language model is asked for.
 pub const LLM_PURPOSES: &[&str] =
     &["claims", "sufficiency", "adjudicate", "search", "explain", "summary", "correct", "translate", OTHER];
 
@@ -324,22 +302,22 @@ const VERDICTS: &[&str] =
     &["supported", "refuted", "contested", "misleading", "outdated", "not_enough_evidence", "not_verifiable"];
 const TIERS: &[&str] = &["high", "medium", "low"];
 
-/// 0.5 ms to ten minutes: an item may take a minute by default, is ended after ten, and p99 of one item alone is to stay
-/// below 150 ms, so the bounds are dense around that.
+/// An item may take one minute by default and is ended after ten. The bounds are dense around 150 ms, the target for
+/// p99 of a single item.
 const ITEM_SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0,
     20.0, 30.0, 60.0, 120.0, 600.0,
 ];
-/// 1 ms (a local simulator) to a minute (the slowest provider's timeout and a retry).
+/// 1 ms (local simulator) to one minute (the slowest provider's timeout and a retry).
 const CALL_SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0];
-/// 50 µs to five minutes: one statement, one batch of a model, one stage. Most are short, but a stage may use up an item's
-/// whole time, and a model that falls behind makes others wait as long.
+/// Most statements, batches and stages are short, but a stage may use an item's whole time, and so may the wait for a
+/// slow model.
 const SHORT_SECONDS: &[f64] = &[
     0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
     20.0, 30.0, 60.0, 120.0, 300.0,
 ];
-/// Powers of two, as batches are.
+/// Batch sizes are powers of two.
 const BATCH: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 const QUEUE: Label = Label { name: "queue", values: QUEUES };
@@ -358,7 +336,6 @@ macro_rules! metrics {
             };
         )+
 
-        /// Every metric, in the order of the rooms that record them.
         pub const ALL: &[Metric] = &[$($constant),+];
     };
 }

@@ -1,4 +1,4 @@
-//! The Prometheus page: installs the recorder, describes the catalogue to it, renders.
+//! The Prometheus page: installs the recorder, describes the catalogue, and renders the metrics.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,30 +10,27 @@ use tokio_util::sync::CancellationToken;
 use super::catalogue::{ALL, MICROS, Metric, MetricKind, PROVIDER_COST, Unit};
 use super::metrics::record_zeros;
 
-/// Media type of the page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Histograms gather their values in a list until upkeep sorts them into buckets. At 100 items a second and some twenty
-/// values an item, five seconds are 10,000 values: a few hundred kB.
+/// Histogram values wait unsorted until upkeep. At 100 items a second with 20 values each, five seconds hold 10,000
+/// values (a few hundred kB).
 pub const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The one recorder of the process.
 static INSTALLED: OnceLock<Exporter> = OnceLock::new();
 
-/// Renders what was recorded.
 #[derive(Debug, Clone)]
 pub struct Exporter {
     handle: PrometheusHandle,
 }
 
-/// Installs the recorder for the whole process. A second call gives the first one's exporter.
+/// Installs the recorder for the process. A second call returns the first exporter.
 pub fn install() -> Exporter {
     INSTALLED
         .get_or_init(|| {
             let recorder = recorder();
             let exporter = Exporter { handle: recorder.handle() };
             if metrics::set_global_recorder(recorder).is_err() {
-                tracing::warn!("another metrics recorder is installed already: /metrics stays empty");
+                tracing::warn!("another metrics recorder is installed; /metrics stays empty");
             }
             describe();
             record_zeros();
@@ -74,21 +71,19 @@ const fn export_unit(unit: Unit) -> ExportUnit {
 }
 
 impl Exporter {
-    /// The page in Prometheus' text format.
     pub fn render(&self) -> String {
         in_dollars(&self.handle.render(), &PROVIDER_COST)
     }
 
-    /// Sorts gathered values into buckets. Call it every [`UPKEEP_INTERVAL`], or let [`Exporter::keep_up`] do so.
+    /// Sorts values into buckets. Call it every [`UPKEEP_INTERVAL`], or use [`Exporter::keep_up`].
     pub fn run_upkeep(&self) {
         self.handle.run_upkeep();
     }
 
-    /// Keeps up until the process stops.
     pub async fn keep_up(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(UPKEEP_INTERVAL);
         loop {
-            // Both arms lose nothing when the other one wins: a tick missed is made up for by the next.
+            // Both arms are cancel-safe: the next tick replaces a missed one.
             tokio::select! {
                 () = stop.cancelled() => return,
                 _ = ticks.tick() => self.run_upkeep(),
@@ -97,7 +92,7 @@ impl Exporter {
     }
 }
 
-/// Shows a counter that is kept in millionths in whole units.
+/// Converts a counter from millionths to whole units.
 fn in_dollars(page: &str, metric: &Metric) -> String {
     let mut shown = String::with_capacity(page.len());
     for line in page.split_inclusive('\n') {
@@ -130,7 +125,7 @@ pub(super) mod tests {
     use crate::telemetry::catalogue as c;
     use crate::telemetry::metrics::{self as record, CircuitState};
 
-    /// Records into a recorder of its own and gives the page.
+    /// Records into a separate recorder and returns the page.
     pub(in crate::telemetry) fn page_of(recording: impl FnOnce()) -> String {
         let recorder = recorder();
         let exporter = Exporter { handle: recorder.handle() };

@@ -1,7 +1,7 @@
-//! Logs: text or JSON lines on standard error, and the span an item is worked on in. The one canonical line of an item is
-//! written by the pipeline when it is committed, and by the worker when it is not.
+//! Logs as text or JSON lines on standard error, and the span of an item's work. The canonical line of an item is
+//! written by the pipeline at commit, or by the worker if there is no commit.
 //!
-//! Never payloads, keys or personal data: an item is named by its id, and what was found is given in figures.
+//! Logs never contain payloads, keys or personal data: they name an item by its id and give findings as figures.
 
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal as _, stderr};
@@ -20,17 +20,17 @@ use super::trace_context::TraceParent;
 use super::traces::{self, INNER, ITEM};
 use crate::config::{LogConfig, LogFormat, TracesConfig};
 
-/// Who reads the log, where `RUST_LOG` does not say what is wanted.
+/// The reader of the log, which decides the default level without `RUST_LOG`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// The daemon's operator: what happens, `info`.
+    /// `info`.
     Operator,
-    /// A person at a command: what goes wrong, `warn`; a progress bar and results have the screen.
+    /// `warn`, because results and a progress bar use the screen.
     Person,
 }
 
 impl Audience {
-    /// Libraries are heard from `warn` on: their `info` repeats per statement and frame what our own lines say per item.
+    /// Libraries log from `warn`, because their `info` lines repeat our own.
     const fn directives(self) -> &'static str {
         match self {
             Self::Operator => "info,lapin=warn,sqlx=warn,hyper=warn,reqwest=warn,html5ever=error",
@@ -39,21 +39,21 @@ impl Audience {
     }
 }
 
-/// The broker's library logs messages that came back to it with their whole text, which has no place in a log.
+/// The broker's library logs returned messages with their whole text, which must not be in a log.
 const RETURNED_MESSAGES: &str = "lapin::returned_messages";
 
-/// The directives with [`RETURNED_MESSAGES`] silenced, unless the operator names that target, and without the spans that are
-/// for traces alone: a line shows the innermost span, and that is to be the item's.
+/// Adds directives: [`RETURNED_MESSAGES`] is off unless the operator names it. Trace-only spans are off, because a line
+/// shows the innermost span, which must be the item's.
 fn without_payloads(directives: &str) -> String {
     let silent = if directives.contains(RETURNED_MESSAGES) { "" } else { ",lapin::returned_messages=off" };
     format!("{directives}{silent},{INNER}=off")
 }
 
-/// Installs the log for the whole process, and the recorder of traces where a collector is named. Where a log is installed
-/// already (tests), that one stays.
+/// Installs the log for the process, and the trace recorder if a collector is configured. An existing log (in tests)
+/// remains.
 pub fn install(config: &LogConfig, audience: Audience, traced: Option<&TracesConfig>) {
     let directives = config.filter.as_deref().unwrap_or_else(|| audience.directives());
-    // The configuration has checked the directives; should they fail here all the same, a log is better than none.
+    // The configuration checked the directives; if they fail here, the default log is better than none.
     let filter = EnvFilter::try_new(without_payloads(directives))
         .unwrap_or_else(|_unreadable| EnvFilter::new(without_payloads(audience.directives())));
     let lines = lines(config.format, stderr, stderr().is_terminal());
@@ -69,11 +69,11 @@ pub fn install(config: &LogConfig, audience: Audience, traced: Option<&TracesCon
     match installed {
         Ok(()) if config.format == LogFormat::Json => log_panics(),
         Ok(()) => {}
-        Err(_installed) => tracing::debug!("a log is installed already"),
+        Err(_installed) => tracing::debug!("another log subscriber is installed"),
     }
 }
 
-/// A panic becomes a line of the log: whoever reads JSON reads it alone.
+/// Logs panics as log lines, because JSON readers parse nothing else.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let thread = std::thread::current();
@@ -81,12 +81,11 @@ fn log_panics() {
             panic.thread = thread.name(),
             panic.place = panic.location().map(tracing::field::display),
             panic.message = panic.payload_as_str(),
-            "a task panicked"
+            "task panicked"
         );
     }));
 }
 
-/// The layer that writes lines.
 fn lines<S, W>(format: LogFormat, writer: W, on_terminal: bool) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
@@ -95,15 +94,14 @@ where
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     match format {
         LogFormat::Json => layer.json().flatten_event(true).with_current_span(true).with_span_list(false).boxed(),
-        // On a terminal the library's own default for colours applies, which respects NO_COLOR.
+        // On a terminal the library's default for colours applies, which respects `NO_COLOR`.
         LogFormat::Text if on_terminal => layer.fmt_fields(one_line_fields()).boxed(),
         LogFormat::Text => layer.fmt_fields(one_line_fields()).with_ansi(false).boxed(),
     }
 }
 
-/// Formats the fields of text lines as the library does, with control characters escaped. Many values come from outside
-/// (messages, errors of parsers and servers): a line break in one would begin a line that looks like ours, and an escape
-/// sequence would reach the operator's terminal. The library escapes some control characters, and of messages alone.
+/// Formats text fields like the library, but escapes all control characters. Values come from outside: a line break
+/// could fake a log line, and an escape sequence would reach the terminal.
 fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     let field = |writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
         let name = field.name();
@@ -117,7 +115,6 @@ fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 
     debug_fn(field).delimited(" ")
 }
 
-/// Escapes control characters on their way.
 struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
 
 impl fmt::Write for Escaping<'_, '_> {
@@ -133,7 +130,7 @@ impl fmt::Write for Escaping<'_, '_> {
     }
 }
 
-/// The span of one item's work. Everything logged inside carries the item's id and, where upstream sent one, its trace.
+/// Returns the span of an item's work. Log lines inside it have the item's id and upstream's trace id, if any.
 pub fn item_span(item_id: &str, phase: &'static str, trace: Option<&TraceParent>) -> tracing::Span {
     tracing::info_span!(
         target: ITEM,
@@ -148,7 +145,6 @@ pub fn item_span(item_id: &str, phase: &'static str, trace: Option<&TraceParent>
     )
 }
 
-/// How the work ended whose span is the present one: for traces, where a failure is marked as one.
 pub fn item_ended(outcome: &'static str, failed: bool) {
     let span = tracing::Span::current();
     span.record("item.outcome", outcome);
@@ -244,7 +240,7 @@ mod tests {
             assert!(text.contains(&field), "{field} in {text}");
         }
         assert!(text.contains("count=3") && text.contains(&format!(" type={escaped}")), "{text}");
-        // Lines of JSON hold the value itself.
+        // JSON lines contain the value unchanged.
         let json: serde_json::Value =
             serde_json::from_str(logged(LogFormat::Json, write).lines().next().unwrap()).unwrap();
         assert_eq!(json["error"], hostile);

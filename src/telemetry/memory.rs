@@ -1,30 +1,29 @@
-//! The memory of this process, as Linux tells it.
+//! The memory of this process, as Linux reports it.
 
 use std::path::Path;
 
-/// Memory in use, and what may be used; bytes.
+/// In bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     pub resident: u64,
     pub limit: Option<u64>,
 }
 
-/// `None` where the system does not tell.
+/// Returns `None` if the system does not report it.
 pub fn memory() -> Option<Memory> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let group = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     Some(Memory { resident: resident(&status)?, limit: limit(&group, Path::new("/sys/fs/cgroup")) })
 }
 
-/// From `/proc/self/status`.
 fn resident(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes * 1024)
 }
 
-/// The smallest limit of the process's control group (version 2) and those above it. In a container `group` names the root,
-/// which has the container's limit.
+/// Returns the smallest limit of the process's control group (version 2) and its parents. In a container `group` is the
+/// root, which has the container's limit.
 fn limit(group: &str, mount: &Path) -> Option<u64> {
     let own = group.lines().find_map(|line| line.strip_prefix("0::"))?;
     let own = mount.join(own.trim_start_matches('/'));

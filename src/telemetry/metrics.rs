@@ -1,7 +1,6 @@
-//! Recording: one function per metric of the catalogue, and no other way to record.
+//! Records metrics: one function per metric of the catalogue, and no other way to record.
 //!
-//! Words of other rooms (`outcome`, `reason` …) are taken as text and held against the label's closed set; what is not in
-//! it is recorded as `other`.
+//! A text value (`outcome`, `reason` …) outside the label's closed set is recorded as `other`.
 
 use std::time::Duration;
 
@@ -12,8 +11,8 @@ use crate::domain::Reason;
 use crate::domain::degradation::Degradation;
 use crate::domain::verdict::{Tier, Verdict};
 
-/// Largest number of series that are written as 0 at the start. Rates of a counter that does not exist yet are lost with
-/// its first count; beyond this the page would be mostly zeros.
+/// Series of one counter that are written as 0 at start. Without a 0, the rate misses the first count; too many would
+/// fill the page.
 const MOST_ZEROS: usize = 100;
 
 fn labels<const N: usize>(metric: &Metric, given: [(&'static str, &str); N]) -> Vec<Label> {
@@ -32,7 +31,6 @@ fn observe<const N: usize>(metric: &Metric, given: [(&'static str, &str); N], va
     histogram!(metric.name, labels(metric, given)).record(value);
 }
 
-/// Writes 0 for counters with few series, and what never changes.
 pub(super) fn record_zeros() {
     for metric in c::ALL.iter().filter(|metric| metric.kind == MetricKind::Counter && metric.series() <= MOST_ZEROS) {
         for combination in combinations(metric) {
@@ -40,7 +38,7 @@ pub(super) fn record_zeros() {
         }
     }
     set(&c::BUILD_INFO, [("version", env!("CARGO_PKG_VERSION"))], 1.0);
-    // Nothing is in work and nothing waits before the first item says otherwise.
+    // Nothing runs or waits before the first item.
     set(&c::ITEMS_IN_FLIGHT, [], 0.0);
     set(&c::QUEUE_LAG, [], 0.0);
     set(&c::WORKER_PAUSED, [], 0.0);
@@ -62,27 +60,26 @@ fn combinations(metric: &Metric) -> Vec<Vec<Label>> {
     })
 }
 
-/// An item left the worker. `queue` is one of [`c::QUEUES`], `outcome` one of [`c::ITEM_OUTCOMES`].
+/// `queue` is one of [`c::QUEUES`], `outcome` one of [`c::ITEM_OUTCOMES`].
 pub fn item_finished(queue: &str, outcome: &str, took: Duration) {
     observe(&c::ITEM_DURATION, [("queue", queue), ("outcome", outcome)], took.as_secs_f64());
 }
 
-/// Items being worked on now.
 pub fn items_in_flight(items: usize) {
     set(&c::ITEMS_IN_FLIGHT, [], items as f64);
 }
 
-/// An item is put back; `reason` is one of [`c::RETRY_REASONS`].
+/// `reason` is one of [`c::RETRY_REASONS`].
 pub fn item_retried(reason: &str) {
     count(&c::ITEM_RETRIES, [("reason", reason)], 1);
 }
 
-/// An item is dead-lettered; `reason` is one of [`c::DEAD_REASONS`].
+/// `reason` is one of [`c::DEAD_REASONS`].
 pub fn item_dead(reason: &str) {
     count(&c::ITEMS_DEAD, [("reason", reason)], 1);
 }
 
-/// A result is degraded: each of its reasons once, however many providers share it.
+/// Counts each reason of a degraded result once, even if several providers share it.
 pub fn item_degraded(causes: &[Degradation]) {
     let mut reasons: Vec<&str> = causes.iter().map(Degradation::label).collect();
     reasons.sort_unstable();
@@ -92,59 +89,54 @@ pub fn item_degraded(causes: &[Degradation]) {
     }
 }
 
-/// A stage is done; `stage` is one of [`c::STAGES`].
+/// `stage` is one of [`c::STAGES`].
 pub fn stage(stage: &str, took: Duration) {
     observe(&c::STAGE_DURATION, [("stage", stage)], took.as_secs_f64());
 }
 
-/// Whether work is paused because the store is away.
 pub fn worker_paused(paused: bool) {
     set(&c::WORKER_PAUSED, [], f64::from(u8::from(paused)));
 }
 
-/// Whether intake is paused because recent items failed with one error.
+/// Whether intake is paused by the failure brake.
 pub fn intake_braked(braked: bool) {
     set(&c::INTAKE_BRAKED, [], f64::from(u8::from(braked)));
 }
 
-/// A message named a queue in `reply_to` that may get no answer.
+/// A message named a reply queue that is not allowed.
 pub fn reply_refused() {
     count(&c::REPLIES_REFUSED, [], 1);
 }
 
-/// Age of the oldest message that waits or is worked on.
+/// Age of the oldest message that waits or is processed.
 pub fn queue_lag(lag: Duration) {
     set(&c::QUEUE_LAG, [], lag.as_secs_f64());
 }
 
-/// Messages that wait in a queue, one of [`c::QUEUES`].
+/// `queue` is one of [`c::QUEUES`].
 pub fn queue_depth(queue: &str, messages: u64) {
     set(&c::QUEUE_DEPTH, [("queue", queue)], messages as f64);
 }
 
-/// Messages that wait for a person.
 pub fn dead_letters(messages: u64) {
     set(&c::DEAD_LETTERS, [], messages as f64);
 }
 
-/// A connection to the broker was made anew.
 pub fn broker_reconnected() {
     count(&c::BROKER_RECONNECTS, [], 1);
 }
 
-/// Whether the queue can be reached.
 pub fn broker_connected(connected: bool) {
     set(&c::BROKER_CONNECTED, [], f64::from(u8::from(connected)));
 }
 
-/// Results not yet confirmed, the age of the oldest, and those that were refused too often.
+/// Unconfirmed results, the age of the oldest, and those that were refused too often.
 pub fn outbox(pending: u64, oldest: Option<Duration>, parked: u64) {
     set(&c::OUTBOX_PENDING, [], pending as f64);
     set(&c::OUTBOX_AGE, [], oldest.unwrap_or_default().as_secs_f64());
     set(&c::OUTBOX_PARKED, [], parked as f64);
 }
 
-/// The broker refused results.
 pub fn outbox_refused(messages: usize) {
     count(&c::OUTBOX_REFUSED, [], u64::try_from(messages).unwrap_or(u64::MAX));
 }
@@ -156,17 +148,15 @@ pub fn webhooks(pending: i64, oldest: Option<Duration>, dead: i64) {
     set(&c::WEBHOOKS_DEAD, [], dead as f64);
 }
 
-/// Webhooks took messages.
 pub fn webhook_delivered(messages: usize) {
     webhook("delivered", messages);
 }
 
-/// Webhooks did not take messages, which are tried again.
+/// Webhooks did not accept these messages, which are retried.
 pub fn webhook_failed(messages: usize) {
     webhook("failed", messages);
 }
 
-/// Messages for webhooks were given up.
 pub fn webhook_gave_up(messages: usize) {
     webhook("gave_up", messages);
 }
@@ -177,23 +167,22 @@ fn webhook(outcome: &str, messages: usize) {
     }
 }
 
-/// A call ended. `provider` is one of [`c::PROVIDERS`], `outcome` one of [`c::PROVIDER_OUTCOMES`].
+/// `provider` is one of [`c::PROVIDERS`], `outcome` one of [`c::PROVIDER_OUTCOMES`].
 pub fn provider_request(provider: &str, outcome: &str, took: Duration) {
     count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);
     observe(&c::PROVIDER_REQUEST_DURATION, [("provider", provider)], took.as_secs_f64());
 }
 
-/// A call was not made: the breaker, the budget or the deadline stood against it. Counted without a time.
+/// A call was prevented by the circuit breaker, the budget or the deadline; counted without a time.
 pub fn provider_not_asked(provider: &str, outcome: &str) {
     count(&c::PROVIDER_REQUESTS, [("provider", provider), ("outcome", outcome)], 1);
 }
 
-/// A call waited for its slot.
+/// A call waited for its rate-limit permit.
 pub fn provider_rate_limit_wait(provider: &str, waited: Duration) {
     observe(&c::PROVIDER_RATE_LIMIT_WAIT, [("provider", provider)], waited.as_secs_f64());
 }
 
-/// State of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CircuitState {
     Closed,
@@ -201,7 +190,6 @@ pub enum CircuitState {
     Open,
 }
 
-/// The breaker of a provider changed, or is reported again.
 pub fn provider_circuit_state(provider: &str, state: CircuitState) {
     let value = match state {
         CircuitState::Closed => 0.0,
@@ -211,34 +199,35 @@ pub fn provider_circuit_state(provider: &str, state: CircuitState) {
     set(&c::PROVIDER_CIRCUIT_STATE, [("provider", provider)], value);
 }
 
-/// A provider was put to rest; `reason` is one of [`c::OPEN_REASONS`].
+/// `reason` is one of [`c::OPEN_REASONS`].
 pub fn provider_circuit_opened(provider: &str, reason: &str) {
     count(&c::PROVIDER_CIRCUIT_OPENS, [("provider", provider), ("reason", reason)], 1);
 }
 
-/// Slots were leased from the fleet.
+/// Permits were leased from the shared limit.
 pub fn provider_turns_leased(provider: &str, slots: u32) {
     count(&c::PROVIDER_TURNS_LEASED, [("provider", provider)], u64::from(slots));
 }
 
-/// Leased slots passed unused.
+/// Leased permits expired unused.
 pub fn provider_turns_lost(provider: &str, slots: u32) {
     count(&c::PROVIDER_TURNS_LOST, [("provider", provider)], u64::from(slots));
 }
 
-/// Another process found a provider to be in that state, one of [`c::PROVIDER_STATES`].
+/// Another process reported this state, one of [`c::PROVIDER_STATES`].
 pub fn provider_state_learnt(provider: &str, state: &str) {
     count(&c::PROVIDER_STATES_LEARNT, [("provider", provider), ("state", state)], 1);
 }
 
-/// A call cost something. Kept in millionths of a dollar, since counters of the exporter are whole numbers; it shows dollars.
+/// Adds the cost of a call in millionths of a dollar, because exporter counters are integers; the exporter shows
+/// dollars.
 pub fn provider_cost(provider: &str, usd: f64) {
     if usd.is_finite() && usd > 0.0 {
         count(&c::PROVIDER_COST, [("provider", provider)], (usd * c::MICROS).round() as u64);
     }
 }
 
-/// Dollars spent, all processes together, and what was set for the day and the month.
+/// US dollars that all processes spent, with the daily budget and the monthly cap.
 pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_usd: f64) {
     set(&c::SPEND, [("period", "day")], day_usd);
     set(&c::SPEND, [("period", "month")], month_usd);
@@ -246,109 +235,100 @@ pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_us
     set(&c::SPEND_LIMIT, [("period", "month")], monthly_cap_usd);
 }
 
-/// How much of its share the tenant that has used most of it has used.
+/// The used share of the tenant that used most of its share.
 pub fn tenant_share_used(ratio: f64) {
     set(&c::TENANT_SHARE_USED, [], ratio);
 }
 
-/// A page was asked for; `outcome` is one of [`c::PAGE_OUTCOMES`].
+/// `outcome` is one of [`c::PAGE_OUTCOMES`].
 pub fn page_fetched(outcome: &str) {
     count(&c::PAGE_FETCHES, [("outcome", outcome)], 1);
 }
 
-/// A page was read.
 pub fn page_read(bytes: usize) {
     count(&c::PAGE_BYTES, [], bytes as u64);
 }
 
-/// How many of the wanted feeds were read as lately as they should be, and how many not.
+/// The number of wanted feeds that were read recently enough, and of those that were not.
 pub fn feeds(fresh: u64, stale: u64) {
     set(&c::FEEDS, [("state", "fresh")], fresh as f64);
     set(&c::FEEDS, [("state", "stale")], stale as f64);
 }
 
-/// A cache was asked; `cache` is one of [`c::CACHES`], `result` one of [`c::CACHE_RESULTS`].
+/// `cache` is one of [`c::CACHES`], `result` one of [`c::CACHE_RESULTS`].
 pub fn cache_request(cache: &str, result: &str) {
     count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], 1);
 }
 
-/// A cache was asked as often as that with the same result.
 pub fn cache_requests(cache: &str, result: &str, times: usize) {
     if times > 0 {
         count(&c::CACHE_REQUESTS, [("cache", cache), ("result", result)], times as u64);
     }
 }
 
-/// A claim was looked up among reviews: matched, unmatched, none, skipped or failed.
+/// A fact-check lookup: matched, unmatched, none, skipped or failed.
 pub fn fact_check_lookup(result: &str) {
     count(&c::FACT_CHECK_LOOKUPS, [("result", result)], 1);
 }
 
-/// What an item's evidence came to: corroborated, contradicted or none.
+/// The evidence of an item: corroborated, contradicted or none.
 pub fn evidence_match(result: &str) {
     count(&c::EVIDENCE_MATCHES, [("result", result)], 1);
 }
 
-/// Whether another channel reported the item.
 pub fn channel_corroboration(corroborated: bool) {
     count(&c::CHANNEL_CORROBORATION, [("result", if corroborated { "corroborated" } else { "alone" })], 1);
 }
 
-/// A claim was judged.
 pub fn verdict(verdict: Verdict) {
     count(&c::VERDICTS_TOTAL, [("verdict", verdict.as_str())], 1);
 }
 
-/// An item was rated.
 pub fn tier(tier: Tier) {
     count(&c::TIERS_TOTAL, [("tier", tier.as_str())], 1);
 }
 
-/// A model worked off a batch; `model` is one of [`c::MODELS`].
+/// `model` is one of [`c::MODELS`].
 pub fn model_batch(model: &str, size: usize, took: Duration) {
     observe(&c::MODEL_BATCH_SIZE, [], size as f64);
     observe(&c::MODEL_DURATION, [("model", model)], took.as_secs_f64());
 }
 
-/// A language model was asked; `purpose` is one of [`c::LLM_PURPOSES`].
+/// `purpose` is one of [`c::LLM_PURPOSES`].
 pub fn llm_call(purpose: &str, outcome: &str) {
     count(&c::LLM_CALLS, [("purpose", purpose), ("outcome", outcome)], 1);
 }
 
-/// A claim or text of the language model was thrown away, for nothing bears it out.
 pub fn llm_discarded(purpose: &str) {
     count(&c::LLM_DISCARDED, [("purpose", purpose)], 1);
 }
 
-/// Tokens of a call to a language model.
 pub fn llm_tokens(purpose: &str, read: u64, written: u64) {
     count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "in")], read);
     count(&c::LLM_TOKENS, [("purpose", purpose), ("direction", "out")], written);
 }
 
-/// A request to a language model took so long.
 pub fn llm_call_took(purpose: &str, took: Duration) {
     observe(&c::LLM_CALL_DURATION, [("purpose", purpose)], took.as_secs_f64());
 }
 
-/// A text or pair waited for its batch; `model` is one of [`c::MODELS`].
+/// A text or pair waited for its batch.
 pub fn model_waited(model: &str, waited: Duration) {
     observe(&c::MODEL_WAIT, [("model", model)], waited.as_secs_f64());
 }
 
-/// Nobody waited any longer for so many texts or pairs.
+/// Texts or pairs were dropped because no caller waited for them any longer.
 pub fn model_entries_dropped(model: &str, entries: usize) {
     if entries > 0 {
         count(&c::MODEL_ENTRIES_DROPPED, [("model", model)], entries as u64);
     }
 }
 
-/// Rows of expired evidence were deleted.
 pub fn evidence_rows_deleted(rows: u64) {
     count(&c::EVIDENCE_ROWS_DELETED, [], rows);
 }
 
-/// Connections of this process to the database for its work (idle, in use, at most), and those for pages and lists.
+/// Database connections of this process: for work (idle, used, maximum), and for pages and lists.
 pub fn db_pools(work: (usize, usize, usize), reads: Option<(usize, usize, usize)>) {
     let pools = [(&c::DB_POOL_CONNECTIONS, Some(work)), (&c::DB_READ_POOL_CONNECTIONS, reads)];
     for (gauge, pool) in pools {
@@ -359,33 +339,32 @@ pub fn db_pools(work: (usize, usize, usize), reads: Option<(usize, usize, usize)
     }
 }
 
-/// Memory in use and the limit on it, in bytes; without a limit the second gauge is 0.
+/// Memory in use and its limit in bytes; without a limit the second gauge is 0.
 pub fn memory(resident: u64, limit: Option<u64>) {
     set(&c::MEMORY_RESIDENT, [], resident as f64);
     set(&c::MEMORY_LIMIT, [], limit.unwrap_or(0) as f64);
 }
 
-/// An item's result was stored.
 pub fn db_commit(took: Duration) {
     observe(&c::DB_COMMIT_DURATION, [], took.as_secs_f64());
 }
 
-/// What became of spans; `outcome` is one of the catalogue's.
+/// Finished spans; `outcome` is one of the catalogue's.
 pub fn trace_spans(outcome: &str, spans: usize) {
     count(&c::TRACE_SPANS, [("outcome", outcome)], u64::try_from(spans).unwrap_or(u64::MAX));
 }
 
-/// Background work ran; `job` is one of [`c::JOBS`].
+/// `job` is one of [`c::JOBS`].
 pub fn job_run(job: &str, succeeded: bool) {
     count(&c::JOB_RUNS, [("job", job), ("outcome", if succeeded { "ok" } else { "failed" })], 1);
 }
 
-/// A stored item was judged again; `outcome` is one of [`c::REJUDGED_OUTCOMES`].
+/// `outcome` is one of [`c::REJUDGED_OUTCOMES`].
 pub fn rejudged(reason: Reason, outcome: &str) {
     count(&c::REJUDGED, [("reason", reason.as_str()), ("outcome", outcome)], 1);
 }
 
-/// Sets how many stored items are due to be judged again, by reason; a reason that is not given is 0.
+/// Number of stored items due for re-evaluation, by reason; a missing reason is 0.
 pub fn rejudging_due(due: &[(Reason, i64)]) {
     for reason in Reason::ALL {
         let items = due.iter().find(|(known, _)| known == reason).map_or(0, |(_, items)| *items);
@@ -393,7 +372,6 @@ pub fn rejudging_due(due: &[(Reason, i64)]) {
     }
 }
 
-/// An HTTP request was answered.
 pub fn http_request(status: u16, took: Duration) {
     let class = match status {
         200..=299 => "2xx",

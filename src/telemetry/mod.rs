@@ -1,9 +1,8 @@
-//! What the daemon says of itself: metrics, logs and traces. It never decides anything, and never holds a text, a key
-//! or a person's data.
+//! Metrics, logs and traces of the daemon. Telemetry decides nothing and never contains a text, a key or personal data.
 //!
-//! Metrics macros are used in this room alone, so that the catalogue stays whole. To add a metric: a row in
-//! `catalogue.rs`, a function in `metrics.rs`, a line in the exporter's test, and a panel in `grafana/` where an operator
-//! would look for it. The tests hold the four against each other.
+//! Only this module uses metrics macros, so that the catalogue is complete. To add a metric, add a row to
+//! `catalogue.rs`, a function to `metrics.rs`, a line to the exporter's test, and a panel to `grafana/`. Tests compare
+//! the four.
 
 pub mod catalogue;
 pub mod exporter;

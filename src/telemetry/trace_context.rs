@@ -1,6 +1,6 @@
-//! W3C Trace Context: the `traceparent` header that links our work to the producer's trace.
+//! W3C Trace Context: the `traceparent` header that links our spans to the producer's trace.
 
-/// `00-<trace id>-<parent id>-<flags>`, read and checked.
+/// A validated `00-<trace id>-<parent id>-<flags>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent {
     trace_id: String,
@@ -9,8 +9,8 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// Reads a header. `None` for anything the standard calls invalid: it is then as if none was sent. Later versions are
-    /// read by the first version's fields, as the standard asks.
+    /// Parses a header. Returns `None` if the standard calls it invalid. Later versions are read with the fields of the
+    /// first, as the standard requires.
     pub fn parse(header: &str) -> Option<Self> {
         let mut fields = header.trim().split('-');
         let (version, trace_id, parent_id, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
@@ -25,7 +25,7 @@ impl TraceParent {
         if is_zero(trace_id) || is_zero(parent_id) {
             return None;
         }
-        // The lowest bit; the others are for later versions to give a meaning.
+        // The lowest bit; the others are reserved.
         let sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
         Some(Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned(), sampled })
     }
@@ -40,13 +40,12 @@ impl TraceParent {
         &self.parent_id
     }
 
-    /// Whether the producer records this trace.
     pub const fn is_sampled(&self) -> bool {
         self.sampled
     }
 }
 
-/// The standard wants lower case.
+/// The standard requires lower case.
 fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }

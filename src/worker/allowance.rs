@@ -1,4 +1,5 @@
-//! How much may still be shed, by all processes together: each of them sees the whole excess of the queues they share.
+//! The number of items that may still be shed. All processes share it, because each of them counts the whole excess of
+//! the shared queues.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,14 +10,13 @@ use futures::future::BoxFuture;
 
 use crate::broker::QueueName;
 
-/// What may be shed. `Err` says in words why it is not known.
+/// An `Err` holds the reason as text.
 pub trait Allowance: Send + Sync + Debug {
-    /// How many items of a queue were shed so far. Asked before the queue is counted.
+    /// Returns the number of shed items of a queue. Call it before the queue is counted.
     fn shed(&self, queue: QueueName) -> BoxFuture<'_, Result<u64, String>>;
 
-    /// The queue was counted, and so many are too many; `shed_before` were shed before the count. What was shed since is
-    /// taken off. Nothing changes where a count of another process is younger than `every`: what it shed is still in hand,
-    /// and would be shed a second time.
+    /// Sets the allowance to `excess`, less the items shed since `shed_before`. Nothing changes if another process
+    /// counted less than `every` ago, because its items would be shed twice.
     fn allow(
         &self,
         queue: QueueName,
@@ -25,7 +25,7 @@ pub trait Allowance: Send + Sync + Debug {
         every: Duration,
     ) -> BoxFuture<'_, Result<(), String>>;
 
-    /// Takes the permit to shed one item; returns false when none is left.
+    /// Takes the permit to shed one item; returns false if none is left.
     fn take(&self, queue: QueueName) -> BoxFuture<'_, Result<bool, String>>;
 }
 
@@ -35,7 +35,7 @@ struct Shedding {
     shed: u64,
 }
 
-/// The allowance of a process that has the queue to itself.
+/// The allowance of a process that is alone at its queues.
 #[derive(Debug, Default)]
 pub struct OwnAllowance {
     important: Mutex<Shedding>,
@@ -50,7 +50,7 @@ impl OwnAllowance {
             QueueName::Enrichment => &self.enrichment,
             QueueName::Factcheck => &self.factcheck,
         };
-        // Two numbers are whole after every statement.
+        // Poisoning is harmless, because both numbers are consistent after every statement.
         shedding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

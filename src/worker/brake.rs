@@ -1,13 +1,15 @@
-//! The failure brake: pauses intake when recent items fail with one and the same error. Pure.
+//! The failure brake: pauses intake when recent items fail with the same error. Pure.
 //!
-//! A damaged index or a faulty release fails every item, and each item is paid for first. Intake pauses when
-//! [`BrakePolicy::failures`] different items, and more than half of the last [`BrakePolicy::window`] attempts, failed with one
-//! label. After a delay that grows from pause to pause, up to [`BrakePolicy::trials`] items are tried one after the other: the
-//! first success resumes intake, and if all fail, intake pauses again.
+//! A damaged index or a faulty release fails every item after its cost was paid.
 //!
-//! An item that was in work when the brake engaged and fails is deferred, and the attempt does not count. A tried item that
-//! fails uses up an attempt, so that a bad item ends as a dead letter and cannot hold intake for ever. A malformed message, a
-//! message that was done before and everything that overload decides do not count for the brake.
+//! 1. Intake pauses if [`BrakePolicy::failures`] different items failed with one label. These must be more than half of
+//!    the last [`BrakePolicy::window`] attempts.
+//! 2. After a delay that grows with each pause, up to [`BrakePolicy::trials`] items are tried one by one.
+//! 3. The first success resumes intake. If all fail, intake pauses again.
+//!
+//! An item that was running when the brake engaged and fails is deferred, and its attempt does not count. The attempt
+//! of a failed trial counts, so that a bad item becomes a dead letter. Malformed messages, repeated messages and
+//! overload never count for the brake.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,18 +20,14 @@ use tokio::time::Instant;
 use super::disposition::Outcome;
 use super::{ProcessError, Processed};
 
-/// When intake pauses, and for how long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrakePolicy {
-    /// The number of recent attempts that are considered.
     pub window: usize,
-    /// Different items that must have failed with one label to engage the brake.
     pub failures: usize,
-    /// Items that are tried after each pause, at most.
     pub trials: u32,
     /// The first pause; each further one doubles.
     pub first_delay: Duration,
-    /// The longest pause. After as long without the brake the pauses begin at the first again.
+    /// The longest pause. After this time without the brake, pauses start at `first_delay` again.
     pub longest_delay: Duration,
 }
 
@@ -45,12 +43,11 @@ impl Default for BrakePolicy {
     }
 }
 
-/// How one attempt counts for the brake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttemptResult {
     Success,
     Failure(&'static str),
-    /// Does not count: the message was at fault, or was done before, or nothing was tried.
+    /// Does not count: the message was invalid, was processed before, or was not tried.
     None,
 }
 
@@ -61,7 +58,7 @@ impl From<&Outcome> for AttemptResult {
             Outcome::Failed(ProcessError::Transient { .. } | ProcessError::Permanent { .. })
             | Outcome::Panicked(_)
             | Outcome::Stuck(_) => Self::Failure(outcome.reason()),
-            // The store has a pause of its own.
+            // The store has its own pause.
             Outcome::Failed(ProcessError::Away { .. })
             | Outcome::Processed(Processed::AlreadyDone)
             | Outcome::Rejected(_)
@@ -72,27 +69,25 @@ impl From<&Outcome> for AttemptResult {
     }
 }
 
-/// What an attempt changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BrakeChange {
     None,
-    /// Intake pauses for so long: so many recent items failed with this label.
+    /// Intake pauses for `delay`, because `failures` recent items failed with `label`.
     Engaged {
         label: &'static str,
         failures: usize,
         delay: Duration,
     },
-    /// The tried item succeeded: intake resumes.
+    /// The trial succeeded: intake resumes.
     Released,
-    /// The tried item did not decide: another one is tried.
+    /// The trial was inconclusive: try another item.
     Undecided,
 }
 
-/// The answer to one attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BrakeDecision {
     pub(super) effect: BrakeChange,
-    /// The item was in work when the brake engaged, and failed: it is deferred, and the attempt does not count.
+    /// The item was running when the brake engaged and failed: it is deferred, and the attempt does not count.
     pub(super) is_put_off: bool,
 }
 
@@ -101,9 +96,8 @@ struct State {
     /// The last attempts, oldest first: the item's hash, and the label if it failed.
     recent: VecDeque<(u64, Option<&'static str>)>,
     is_engaged: bool,
-    /// Pauses so far, without a long time between them.
+    /// Pauses without a long time between them.
     pauses: u32,
-    /// Items that were tried after this pause and failed.
     failed_trials: u32,
     released: Option<Instant>,
 }
@@ -120,7 +114,7 @@ impl Brake {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing here panics halfway through a change.
+        // Poisoning is harmless, because no code here panics during a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -128,8 +122,8 @@ impl Brake {
         self.state().is_engaged
     }
 
-    /// Counts one attempt. `item` is a hash that is the same for each attempt of an item; `is_trial` says that it is the
-    /// one item which was let in while the brake is engaged.
+    /// Counts one attempt. `item` is the same hash for each attempt of an item. `is_trial` marks the one item that was
+    /// admitted while the brake is engaged.
     pub(super) fn record(&self, item: u64, outcome: &Outcome, is_trial: bool, now: Instant) -> BrakeDecision {
         let mut state = self.state();
         let result = AttemptResult::from(outcome);
@@ -149,7 +143,7 @@ impl Brake {
                 }
             }
             (true, true, AttemptResult::None) => BrakeChange::Undecided,
-            // An item that was in work already when the brake engaged.
+            // The item was running when the brake engaged.
             (true, false, _) | (false, _, AttemptResult::None) => BrakeChange::None,
             (false, _, AttemptResult::Success) => {
                 self.note(&mut state, (item, None));
@@ -211,7 +205,7 @@ mod tests {
         Brake::new(BrakePolicy::default())
     }
 
-    /// Lets items `from..to` end so; the last decision.
+    /// Records the outcome for each item of `items`; returns the last decision.
     fn run(brake: &Brake, items: std::ops::Range<u64>, outcome: &Outcome) -> Option<BrakeDecision> {
         items.map(|item| brake.record(item, outcome, false, now())).last()
     }
@@ -228,7 +222,7 @@ mod tests {
             assert_eq!(run(&brake, 30..49, &outcome).unwrap().effect, BrakeChange::None);
             let decision = brake.record(49, &outcome, false, now());
             assert_eq!(decision, BrakeDecision { effect: engaged("store_statement", 20, 30), is_put_off: false });
-            // Those in work already are deferred, and end nothing.
+            // Running items are deferred and do not end the pause.
             assert_eq!(
                 brake.record(50, &outcome, false, now()),
                 BrakeDecision { effect: BrakeChange::None, is_put_off: true }
@@ -285,7 +279,7 @@ mod tests {
         }
         assert_eq!(brake.record(99, &committed(), true, now()).effect, BrakeChange::Released);
         assert!(!brake.is_engaged());
-        // Earlier failures are forgotten; the length of the pauses is not, so soon after the last.
+        // Earlier failures are forgotten, but the pause length is kept soon after a pause.
         assert_eq!(run(&brake, 100..119, &permanent("store_statement")).unwrap().effect, BrakeChange::None);
         assert_eq!(
             brake.record(119, &permanent("store_statement"), false, now()).effect,

@@ -1,4 +1,4 @@
-//! One delivery, from the queue's hand to its end.
+//! Processes and settles one delivery.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::panic::AssertUnwindSafe;
@@ -20,27 +20,26 @@ use crate::broker::{Delivery, QueueName, Settle};
 use crate::domain::Item;
 use crate::domain::verdict::Phase;
 
-/// The wait before a delivery that could not be settled is handed back, so that a broker in trouble is not stormed.
+/// Delay before a delivery that could not be settled is requeued, to protect a failing broker.
 const SETTLE_PAUSE: Duration = Duration::from_secs(1);
 
-/// What every delivery of one worker shares.
 #[derive(Debug)]
-pub(super) struct Bench {
+pub(super) struct WorkerContext {
     pub(super) settings: WorkerSettings,
     pub(super) parts: WorkerParts,
     pub(super) overload: Overload,
     pub(super) pause: Pause,
     pub(super) brake: Brake,
     pub(super) lag: Lag,
-    /// The grace is over: what is not done goes back.
+    /// Cancelled after the grace: unfinished deliveries are requeued.
     pub(super) hand_back: CancellationToken,
     pub(super) in_flight: InFlight,
 }
 
-impl Bench {
-    /// Works on one delivery and settles it. Never fails: what goes wrong decides how it is settled.
+impl WorkerContext {
+    /// Processes one delivery and settles it. Never fails: an error decides the settlement.
     pub(super) async fn handle(&self, mut delivery: Delivery, admitted: Admitted) {
-        // A producer may put anything into them; they are stored, and no database stores a NUL.
+        // Producers control these fields, and no database stores a NUL.
         for name in
             [&mut delivery.message_id, &mut delivery.reply_to, &mut delivery.correlation_id].into_iter().flatten()
         {
@@ -62,7 +61,7 @@ impl Bench {
         self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
     }
 
-    /// How the delivery is settled, and whether intake pauses or resumes.
+    /// Returns the settlement, and pauses or resumes intake.
     fn decide(&self, delivery: &Delivery, outcome: &Outcome, admitted: Admitted) -> Settle {
         let mut hasher = DefaultHasher::new();
         delivery.body.hash(&mut hasher);
@@ -73,7 +72,7 @@ impl Bench {
                 self.pause.begin(PauseReason::Failing { label, failures, delay });
             }
             BrakeChange::Released => {
-                tracing::info!("tried item succeeded; intake resumed");
+                tracing::info!("probe item succeeded; intake resumed");
                 self.parts.observer.braked(false);
                 self.pause.release();
             }
@@ -95,17 +94,17 @@ impl Bench {
                 message_id,
                 reason = outcome.reason(),
                 ?delay,
-                "item deferred after a failure while the brake was engaged"
+                "item deferred while intake is paused"
             );
             return Settle::Defer { delay };
         }
         disposition(outcome, delivery.attempts, &self.settings.retry)
     }
 
-    /// Gives back what was taken while a pause began.
+    /// Requeues a delivery that arrived after a pause began.
     pub(super) async fn return_unused(&self, delivery: &Delivery) {
         if let Err(error) = self.parts.queue.settle(delivery, Settle::Requeue).await {
-            tracing::debug!(%error, "a delivery could not be handed back yet");
+            tracing::debug!(%error, "delivery could not be returned yet");
             self.hand_back_later(delivery).await;
         }
     }
@@ -139,7 +138,7 @@ impl Bench {
             redelivered: delivery.redelivered,
             load,
         };
-        // The call itself may panic as well as the future. Nothing of ours is shared with it but the function.
+        // The call itself may panic, not only the future. It shares nothing except the function.
         let process = &self.parts.process;
         let processing = AssertUnwindSafe(async { process(work).await }).catch_unwind();
         // Dropping the work is safe: it commits in one transaction or not at all.
@@ -155,7 +154,6 @@ impl Bench {
         }
     }
 
-    /// Log and metrics.
     fn tell(&self, delivery: &Delivery, outcome: &Outcome, how: &Settle) {
         let (queue, message_id) = (delivery.queue.as_str(), delivery.message_id.as_deref());
         match how {
@@ -165,11 +163,11 @@ impl Bench {
             Settle::Retry { error_label, error, delay } => {
                 self.parts.observer.retried(error_label);
                 let attempt = delivery.attempts.saturating_add(1);
-                tracing::warn!(queue, message_id, attempt, reason = error_label, %error, ?delay, "an item is tried again later");
+                tracing::warn!(queue, message_id, attempt, reason = error_label, %error, ?delay, "item failed; retrying later");
             }
             Settle::Dead { label, error, .. } => {
                 self.parts.observer.dead(outcome.reason());
-                tracing::warn!(queue, message_id, reason = label, %error, "an item is given up; see `corroborate dead list`");
+                tracing::warn!(queue, message_id, reason = label, %error, "item became a dead letter; run `corroborate dead list`");
             }
         }
         match outcome {
@@ -179,7 +177,6 @@ impl Bench {
         }
     }
 
-    /// Tells upstream where there is something to tell, then settles.
     async fn end(&self, delivery: &Delivery, outcome: &Outcome, how: Settle) {
         let notice = match (&how, outcome) {
             (Settle::Dead { label, error, .. }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
@@ -197,32 +194,31 @@ impl Bench {
         if let Some((kind, label, detail)) = notice {
             let notice = Notice::of(delivery, kind, label, detail);
             if let Err(error) = (self.parts.announce)(notice).await {
-                tracing::warn!(%error, "upstream could not be told; the delivery is handed back");
+                tracing::warn!(%error, "notifying upstream failed; delivery returned");
                 return self.hand_back_later(delivery).await;
             }
         }
         if let Err(error) = self.parts.queue.settle(delivery, how).await {
-            tracing::warn!(%error, "a delivery could not be settled; it is handed back");
+            tracing::warn!(%error, "settling a delivery failed; delivery returned");
             self.hand_back_later(delivery).await;
         }
     }
 
     async fn hand_back_later(&self, delivery: &Delivery) {
         loop {
-            // Both arms only wait.
             tokio::select! {
                 () = sleep(SETTLE_PAUSE) => {}
                 () = self.hand_back.cancelled() => {}
             }
             match self.parts.queue.settle(delivery, Settle::Requeue).await {
                 Ok(()) => return,
-                // A queue in a store that is away: given up now, the delivery would stay this process's own.
+                // The queue's store is unavailable: without a retry the delivery would remain with this process.
                 Err(error) if error.is_transient() && !self.hand_back.is_cancelled() => {
-                    tracing::debug!(%error, "a delivery could not be handed back yet");
+                    tracing::debug!(%error, "delivery could not be returned yet");
                 }
                 Err(error) => {
-                    // It stays unsettled: its queue takes it back when the connection or the lease ends.
-                    tracing::warn!(%error, "a delivery could not be handed back");
+                    // The delivery stays unsettled; the queue takes it back when the connection or the lease ends.
+                    tracing::warn!(%error, "delivery could not be returned");
                     return;
                 }
             }
@@ -230,7 +226,6 @@ impl Bench {
     }
 }
 
-/// What a panic said.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()

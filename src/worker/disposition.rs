@@ -1,4 +1,4 @@
-//! What becomes of a delivery, once it is known how its item ended. Pure.
+//! Maps the outcome of an item to the settlement of its delivery. Pure.
 
 use std::time::Duration;
 
@@ -6,27 +6,24 @@ use super::{ProcessError, Processed};
 use crate::broker::{DeadBody, Settle};
 use crate::domain::Reject;
 
-/// How one delivery ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Processed(Processed),
-    /// It can never be an item.
+    /// The message is not a valid item.
     Rejected(Reject),
     Failed(ProcessError),
-    /// The code that worked on it panicked.
     Panicked(String),
-    /// It took longer than any item may.
+    /// Processing exceeded `item_limit`.
     Stuck(Duration),
-    /// The daemon stops and had no more time for it.
+    /// The daemon stops and had no time left.
     HandedBack,
     /// Overload: later.
     Deferred,
-    /// Overload: not at all.
+    /// Overload: never.
     Dropped,
 }
 
 impl Outcome {
-    /// A word from a closed set, for metrics and logs.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Processed(Processed::Committed) => "committed",
@@ -43,7 +40,7 @@ impl Outcome {
         }
     }
 
-    /// Why it ended so, as a word from a closed set: the error's own where there is one.
+    /// Returns the reason from a closed set: the error's label if there is one.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Rejected(reject) => reject.label(),
@@ -57,14 +54,13 @@ impl Outcome {
     }
 }
 
-/// How often and how soon something is tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Tries in all, the first among them; after so many a message is given up.
+    /// Total attempts, including the first; then the message becomes a dead letter.
     pub max_attempts: u32,
-    /// The wait after the first failure, the second, …; the last one repeats.
+    /// The delay after the first failure, the second, and so on; the last one repeats.
     pub delays: Vec<Duration>,
-    /// The wait of what is put off for overload.
+    /// The delay of items that overload defers.
     pub defer_delay: Duration,
 }
 
@@ -79,14 +75,13 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after a failure, when it had been tried `attempts` times before.
     pub fn delay(&self, attempts: u32) -> Duration {
         let place = usize::try_from(attempts).unwrap_or(usize::MAX);
         self.delays.get(place).or(self.delays.last()).copied().unwrap_or(self.defer_delay)
     }
 }
 
-/// Decides. `attempts` is how often the message was tried before this time.
+/// Returns the settlement. `attempts` is the number of earlier attempts.
 pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Settle {
     let again = |label: &'static str, error: String| {
         let tried = attempts.saturating_add(1);
@@ -99,16 +94,16 @@ pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Se
     let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
     match outcome {
         Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
-        // A message that is refused for its size keeps an excerpt only.
+        // An oversized message keeps only an excerpt.
         Outcome::Rejected(reject @ Reject::TooLarge { .. }) => {
             Settle::Dead { label: reject.label().to_owned(), error: reject.to_string(), body: DeadBody::Excerpt }
         }
         Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
         Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
-        // It is tried again soon and as often as it takes: work is paused meanwhile, and this says nothing of the item.
+        // Retried soon and without limit: work pauses meanwhile, and the error is not about the item.
         Outcome::Failed(ProcessError::Away { .. }) => Settle::Defer { delay: policy.delay(0) },
         Outcome::Failed(ProcessError::Permanent { label, detail }) => dead(label, detail.clone()),
-        // The same text would most likely panic again, and take a worker's time each time.
+        // The same text would probably panic again and use up capacity each time.
         Outcome::Panicked(message) => {
             dead("panic", format!("this item makes the daemon fail, which is a defect; please report it: {message}"))
         }

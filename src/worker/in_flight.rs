@@ -1,17 +1,17 @@
-//! How many deliveries are being worked on, counted and reported as one step.
+//! The number of deliveries that are processed now.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::broker::Observer;
 
-/// Counting and reporting are one step: were they two, the report of two items that end at the same moment could come in
-/// the other order, and the gauge would stay at 1 while nothing is in work.
+/// Counts and reports in one step. In two steps, the reports of two items could change order, and the gauge would stay
+/// at 1.
 #[derive(Debug, Default)]
 pub(super) struct InFlight(Mutex<usize>);
 
 impl InFlight {
     fn known(&self) -> MutexGuard<'_, usize> {
-        // It is whole after every statement; a panic elsewhere does not spoil it.
+        // Poisoning is harmless, because the number is consistent after every statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -36,7 +36,7 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    /// What was reported, in the order it was heard in.
+    /// The reported numbers in order.
     #[derive(Debug, Default)]
     struct Heard(Mutex<Vec<usize>>);
 

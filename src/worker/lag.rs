@@ -1,4 +1,4 @@
-//! How long messages wait. Pure; looked at on a timer, so that a standstill shows a lag that grows.
+//! How long messages wait. Pure; read on a timer, so that the lag grows while nothing moves.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,13 +8,11 @@ use chrono::{DateTime, Utc};
 
 use crate::broker::{QueueDepth, QueueName};
 
-/// What is known of one queue.
 #[derive(Debug, Default, Clone, Copy)]
 struct Waiting {
-    /// Whether any messages waited when it was last looked at.
     any: bool,
-    /// None of them was put in before this: a queue is first in, first out, so that whatever waits came after the message
-    /// that was taken last, and after the queue was last seen empty.
+    /// No waiting message is older than this. The queue is first in, first out, so they came after the last taken
+    /// message and after the queue was last empty.
     since: Option<DateTime<Utc>>,
 }
 
@@ -27,30 +25,28 @@ impl Waiting {
 #[derive(Debug, Default)]
 struct Known {
     queues: [Waiting; QueueName::ALL.len()],
-    /// As the queue itself says.
+    /// The time of the oldest message as the queue reports it.
     oldest: Option<DateTime<Utc>>,
-    /// Taken and not settled: since when each could have been delivered, with a number of its own.
+    /// Unsettled deliveries: the time since each could be delivered, and a unique number.
     in_hand: BTreeSet<(DateTime<Utc>, u64)>,
     taken: u64,
-    /// The longest wait of those taken since the last look.
+    /// The longest wait of deliveries taken since the last `look`.
     longest: Duration,
 }
 
-/// Follows the messages of one worker.
 #[derive(Debug, Default)]
 pub(super) struct Lag(Mutex<Known>);
 
-/// A delivery that was taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InHand(DateTime<Utc>, u64);
 
 impl Lag {
     fn known(&self) -> MutexGuard<'_, Known> {
-        // It is whole after every statement; a panic elsewhere does not spoil it.
+        // Poisoning is harmless, because the data is consistent after every statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A delivery was taken. Without a time it counts from now on.
+    /// Notes a taken delivery. Without a time it counts from now.
     pub(super) fn taken(&self, queue: QueueName, enqueued: Option<DateTime<Utc>>, now: DateTime<Utc>) -> InHand {
         let mut known = self.known();
         let enqueued = enqueued.unwrap_or(now).min(now);
@@ -62,12 +58,10 @@ impl Lag {
         InHand(enqueued, number)
     }
 
-    /// It was settled.
     pub(super) fn settled(&self, delivery: InHand) {
         self.known().in_hand.remove(&(delivery.0, delivery.1));
     }
 
-    /// The queues were counted.
     pub(super) fn counted(&self, depth: &QueueDepth, now: DateTime<Utc>) {
         let mut known = self.known();
         known.oldest = depth.oldest;
@@ -80,8 +74,8 @@ impl Lag {
         }
     }
 
-    /// The age of the oldest message that waits or is worked on, at most; or the longest wait of those that were taken since
-    /// this was last asked. Where a count of the queues failed, what the last one said still holds.
+    /// Returns the maximum age of messages that wait or run, or the longest wait of deliveries taken since the last
+    /// call. After a failed count the previous count remains valid.
     pub(super) fn look(&self, now: DateTime<Utc>) -> Duration {
         let mut known = self.known();
         let waiting: Vec<DateTime<Utc>> = match known.oldest {

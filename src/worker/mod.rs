@@ -1,14 +1,15 @@
-//! The worker: takes deliveries, has each worked on, and settles it by what came of it.
+//! The worker: takes deliveries, processes each, and settles it by its outcome.
 //!
-//! A permit first, then a delivery: nothing is fetched that nobody has time for, nor while the store is away or recent
-//! items failed with one error (`pause`, `brake`).
-//! What is done with an item is a function handed in ([`Process`]); this room never asks a provider, writes a row or judges a
-//! claim. [`disposition()`] alone decides whether something is tried again, [`overload`] alone what is shed.
+//! 1. A permit comes first, then a delivery, so nothing is fetched without capacity.
+//! 2. No delivery is fetched while the store is unavailable (`pause`) or recent items failed with one error (`brake`).
+//! 3. [`Process`] processes the item; [`overload`] decides which items are shed.
+//! 4. [`disposition()`] decides whether a failed item is retried.
 //!
-//! An item that panics is given up, and the worker goes on. A panic of the worker's own code ends [`run`] with an error,
-//! and the process with it: a daemon that silently works with fewer hands is worse than one that is restarted.
+//! The worker never queries a provider, writes a row or judges a claim. An item that panics becomes a dead letter. A
+//! panic of the worker itself ends [`run`] with an error and so the process, because a restart is better than silently
+//! lost capacity.
 //!
-//! To add an outcome: a variant of [`Outcome`] with its label, and its line in [`disposition()`] and the table of its test.
+//! To add an outcome: add a labelled variant to [`Outcome`], an arm to [`disposition()`] and a row to its test table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,78 +48,71 @@ pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
 pub use self::pause::{IntakeStatus, Probe};
 
 use self::brake::Brake;
-use self::delivery::Bench;
+use self::delivery::WorkerContext;
 use self::in_flight::InFlight;
 use self::lag::Lag;
 use self::overload::Overload;
 use self::pause::Pause;
 use self::resume::end_pauses;
 
-/// After the grace everything is handed back; settling that may take this long before it is left to the broker.
+/// Time to settle the returned deliveries after the grace; then they are left to the broker.
 const HAND_BACK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// One item to be worked on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Work {
     pub item: Item,
-    /// The most that may be done for it.
+    /// The most work that may be done for the item.
     pub phase: Phase,
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
-    /// The message names a queue that may get no answer.
+    /// The message names a reply queue that is not allowed.
     pub reply_refused: bool,
     pub correlation_id: Option<String>,
-    /// When the message was sent.
     pub sent_at: Option<DateTime<Utc>>,
-    /// The producer's trace, unchecked.
+    /// The producer's `traceparent`, unchecked.
     pub traceparent: Option<String>,
-    /// How often it was tried before.
     pub attempts: u32,
-    /// The queue handed it out before: what came of it may be committed already.
+    /// The queue delivered it before, so its result may already be committed.
     pub redelivered: bool,
-    /// With [`Load::Degrade`] Phase 1 only, and the result says `overload`.
+    /// [`Load::Degrade`] runs Phase 1 only and adds `overload` to the result.
     pub load: Load,
 }
 
-/// What was done. In each case all of it is committed, with what is to be published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Processed {
     Committed,
-    /// The same message was done before: nothing changed.
+    /// The same message was processed before; nothing changed.
     AlreadyDone,
 }
 
-/// Why an item could not be done. Nothing of it is committed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessError {
-    /// Trying again later may help.
+    /// A retry may help.
     #[error("{label}: {detail}")]
     Transient { label: &'static str, detail: String },
-    /// The store is away, whatever the item: work is paused until it is back, and no attempt counts.
+    /// The store is unavailable. Work pauses until it returns, and the attempt does not count.
     #[error("{label}: {detail}")]
     Away { label: &'static str, detail: String },
-    /// Trying again cannot help.
+    /// A retry cannot help.
     #[error("{label}: {detail}")]
     Permanent { label: &'static str, detail: String },
 }
 
-/// Does one item. Labels of its errors come from a closed set. It must bear being dropped at any await and being called
-/// again for the same item.
+/// Processes one item. Error labels come from a closed set. It must survive cancellation at any await and a second call
+/// for the same item.
 pub type Process = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<Processed, ProcessError>> + Send + Sync>;
 
-/// How the worker works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerSettings {
-    /// Items worked on at the same time, at least 1.
+    /// Items processed at the same time, at least 1.
     pub concurrency: usize,
-    /// How long items may go on after the stop signal.
+    /// Time that running items have after the stop signal.
     pub grace: Duration,
-    /// Longest time any item may take, far beyond its own deadline: it frees a hand that hangs.
+    /// Maximum time of one item, far beyond its own deadline; it frees a permit that hangs.
     pub item_limit: Duration,
     pub retry: RetryPolicy,
     pub brake: BrakePolicy,
     pub overload: OverloadLimits,
-    /// How often the queues are counted.
     pub poll_every: Duration,
 }
 
@@ -136,20 +130,16 @@ impl Default for WorkerSettings {
     }
 }
 
-/// What the worker works with.
 #[derive(Clone)]
 pub struct WorkerParts {
     pub queue: Arc<dyn Queue>,
     pub process: Process,
-    /// Tells upstream of items that get no result.
     pub announce: Announce,
-    /// Asked whether the store is back.
     pub probe: Probe,
-    /// What may be shed under overload, by all processes of the queue together.
+    /// The number of items that all processes may shed under overload.
     pub allowance: Arc<dyn Allowance>,
     pub clock: Arc<dyn Clock>,
     pub observer: Arc<dyn Observer>,
-    /// Says why no items are taken.
     pub status: IntakeStatus,
 }
 
@@ -159,21 +149,20 @@ impl fmt::Debug for WorkerParts {
     }
 }
 
-/// Why a worker ended other than by being told to.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// A task of the worker panicked, outside of any item.
+    /// A worker task panicked outside an item.
     #[error("a worker task crashed, which is a defect; please report it: {detail}")]
     Crashed { detail: String },
-    #[error("no more deliveries can be had: {0}")]
+    #[error("the queue consumer stopped: {0}; check the broker, then restart")]
     Queue(#[source] QueueError),
 }
 
-/// Works until `shutdown`, then lets what was begun finish within the grace and hands the rest back. The queue still
-/// settles and publishes afterwards; closing it is the caller's.
+/// Runs until `shutdown`, lets running items finish within the grace, and requeues the rest. The caller closes the
+/// queue, which can still settle and publish.
 ///
 /// # Errors
-/// When a task of the worker itself crashed, or the queue was closed by somebody else; the process should then end non-zero.
+/// If a worker task crashed or another part closed the queue; the process should then exit with an error.
 pub async fn run(
     settings: WorkerSettings,
     parts: WorkerParts,
@@ -181,7 +170,7 @@ pub async fn run(
     tracker: TaskTracker,
 ) -> Result<(), WorkerError> {
     let queue = Arc::clone(&parts.queue);
-    let bench = Arc::new(Bench {
+    let bench = Arc::new(WorkerContext {
         overload: Overload::new(settings.overload, Arc::clone(&parts.allowance)),
         brake: Brake::new(settings.brake.clone()),
         pause: Pause::new(parts.status.clone()),
@@ -192,7 +181,7 @@ pub async fn run(
         parts,
     });
     let mut tasks = JoinSet::new();
-    // A token of its own: counting also ends when taking ends for another reason than the shutdown.
+    // A separate token, because counting also ends if taking ends without a shutdown.
     let counting = shutdown.child_token();
     tasks.spawn(tracker.track_future(count_queues(Arc::clone(&bench), counting.clone())));
     tasks.spawn(tracker.track_future(end_pauses(Arc::clone(&bench), counting.clone())));
@@ -203,9 +192,8 @@ pub async fn run(
     taken.and(drained)
 }
 
-/// Takes deliveries until the shutdown, a crash, or the end of the queue.
 async fn take(
-    bench: &Arc<Bench>,
+    bench: &Arc<WorkerContext>,
     tasks: &mut JoinSet<()>,
     shutdown: &CancellationToken,
     tracker: &TaskTracker,
@@ -221,7 +209,6 @@ async fn take(
                 permit = Arc::clone(&permits).acquire_owned() => break permit,
             }
         };
-        // The semaphore is never closed.
         let Ok(permit) = permit else { return Ok(()) };
         let admitted = loop {
             // All arms are cancel-safe. The value of `admit` is used because its arm ends the loop.
@@ -232,7 +219,7 @@ async fn take(
                 admitted = bench.pause.admit() => break admitted,
             }
         };
-        // Kept across the inner loop, so that it is dropped at the shutdown only.
+        // Kept across the inner loop, so that it is dropped only at shutdown.
         let mut receiving = bench.parts.queue.receive();
         let delivery = loop {
             tokio::select! {
@@ -260,8 +247,7 @@ async fn take(
     }
 }
 
-/// Waits for what was begun; after the grace tells it to hand back.
-async fn drain(bench: &Bench, mut tasks: JoinSet<()>) -> Result<(), WorkerError> {
+async fn drain(bench: &WorkerContext, mut tasks: JoinSet<()>) -> Result<(), WorkerError> {
     let mut result = Ok(());
     let mut finish = async |tasks: &mut JoinSet<()>| {
         while let Some(ended) = tasks.join_next().await {
@@ -272,16 +258,16 @@ async fn drain(bench: &Bench, mut tasks: JoinSet<()>) -> Result<(), WorkerError>
     };
     if timeout(bench.settings.grace, finish(&mut tasks)).await.is_err() {
         let left = bench.in_flight.now();
-        tracing::info!(items = left, "the grace is over; items are handed back");
+        tracing::info!(items = left, "grace period over; returning items to the queue");
         bench.hand_back.cancel();
         if timeout(HAND_BACK_PATIENCE, finish(&mut tasks)).await.is_err() {
-            tracing::warn!("some items could not be handed back; the queue will notice by itself");
+            tracing::warn!("some items could not be returned; the queue redelivers them");
         }
     }
     result
 }
 
-/// A task that panicked ends the worker. One that was aborted did so with its runtime.
+/// Returns an error for a task that panicked. An aborted task ended with its runtime.
 fn crash(ended: Result<(), JoinError>) -> Result<(), WorkerError> {
     match ended {
         Err(error) if error.is_panic() => Err(WorkerError::Crashed { detail: error.to_string() }),
@@ -289,16 +275,16 @@ fn crash(ended: Result<(), JoinError>) -> Result<(), WorkerError> {
     }
 }
 
-/// Looks at the queues now and then, for the overload's decisions and the metrics.
-async fn count_queues(bench: Arc<Bench>, stop: CancellationToken) {
+/// Counts the queues at intervals for overload decisions and metrics.
+async fn count_queues(bench: Arc<WorkerContext>, stop: CancellationToken) {
     let mut was_over = [false; QueueName::ALL.len()];
     loop {
-        // What was shed is asked before the count: what is shed meanwhile is then taken off the excess, not added to it.
+        // Read the number of shed items before the count: items shed meanwhile then reduce the excess instead of adding
+        // to it.
         let counted = async {
             let shed = bench.overload.shed().await;
             (shed, bench.parts.queue.depth().await)
         };
-        // Asking only reads: dropping it halfway is harmless.
         let (shed, depth) = tokio::select! {
             biased;
             () = stop.cancelled() => return,
@@ -313,16 +299,15 @@ async fn count_queues(bench: Arc<Bench>, stop: CancellationToken) {
                     let over = bench.overload.look(queue, waiting);
                     if over != *was_over {
                         let policy = bench.settings.overload.policy;
-                        tracing::warn!(%queue, waiting, over, ?policy, "the queue's overload changed");
+                        tracing::warn!(%queue, waiting, over, ?policy, "overload state changed");
                     }
                     *was_over = over;
                 }
                 bench.overload.allow(shed, bench.settings.poll_every).await;
             }
-            Err(error) => tracing::debug!(%error, "the queues could not be counted"),
+            Err(error) => tracing::debug!(%error, "counting queues failed"),
         }
         bench.parts.observer.lag(bench.lag.look(bench.parts.clock.now()));
-        // Both arms only wait.
         tokio::select! {
             () = stop.cancelled() => return,
             () = sleep(bench.settings.poll_every) => {}

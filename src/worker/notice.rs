@@ -1,4 +1,4 @@
-//! Upstream always hears: what is given up gets an `item.failed` of its own, what is dropped or put off an `item.skipped`.
+//! Notices to upstream: a dead letter produces `item.failed`, a dropped or deferred item produces `item.skipped`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,25 +13,24 @@ use crate::domain::excerpt::item_id_of;
 use crate::domain::result::{Context, Cost, ItemResult};
 use crate::domain::{Clock, MessageId, Status, ids};
 
-/// The routing key of what was given up.
+/// The routing key of dead letters.
 pub const FAILED_KEY: &str = "item.failed";
 
-/// The routing key of what was not worked on for overload.
+/// The routing key of items that overload skipped.
 pub const SKIPPED_KEY: &str = "item.skipped";
 
-/// What happened to an item that has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// Overload: it will not be done.
+    /// Overload: the item is not processed.
     Dropped,
-    /// Overload: it comes again.
+    /// Overload: the item is retried later.
     Deferred,
-    /// It was given up and lies among the dead letters.
+    /// The item is a dead letter.
     Dead,
 }
 
 impl NoticeKind {
-    /// Whether a result may still follow.
+    /// Whether no result can follow.
     pub const fn is_final(self) -> bool {
         match self {
             Self::Dropped | Self::Dead => true,
@@ -47,7 +46,7 @@ impl NoticeKind {
         }
     }
 
-    /// The status of its result, and the key that everybody who listens hears it under.
+    /// The result status and the routing key.
     const fn told_as(self) -> (Status, &'static str) {
         match self {
             Self::Dropped | Self::Deferred => (Status::Skipped, SKIPPED_KEY),
@@ -56,27 +55,24 @@ impl NoticeKind {
     }
 }
 
-/// Tells upstream of one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub kind: NoticeKind,
-    /// The same each time the notice is sent, and another for another notice.
+    /// A stable id: equal for each sending of the same notice.
     pub id: String,
     pub queue: QueueName,
-    /// Empty when the message does not say.
+    /// Empty if the message has none.
     pub item_id: String,
     pub message_id: Option<String>,
     pub reply_to: Option<String>,
-    /// The message names a queue that may get no answer.
+    /// The message names a reply queue that is not allowed.
     pub reply_refused: bool,
     pub correlation_id: Option<String>,
-    /// The reason as a word from a closed set.
     pub label: String,
-    /// The reason for a person.
     pub detail: String,
 }
 
-/// Makes a notice known, durably: `Ok` means that it cannot get lost any more.
+/// Publishes a notice durably: after `Ok` it cannot be lost.
 pub type Announce = Arc<dyn Fn(Notice) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 impl Notice {
@@ -96,7 +92,8 @@ impl Notice {
         }
     }
 
-    /// The result that says it: status `failed` or `skipped`, nothing found, the reason as explanation and in the trace.
+    /// Returns a result with status `failed` or `skipped`, without findings, and with the reason as explanation and in
+    /// the trace.
     pub fn result(&self, now: DateTime<Utc>) -> ItemResult {
         let overload = matches!(self.kind, NoticeKind::Dropped | NoticeKind::Deferred);
         let mut trace = vec![format!("worker: {self}")];
@@ -129,8 +126,8 @@ impl Notice {
         }
     }
 
-    /// The messages that carry it: one for everybody who listens to results, one for who asked to be answered. The latter
-    /// only when nothing else will come: it gets one answer.
+    /// Returns the messages: one to the results exchange, and one to the reply queue if the notice is final, because a
+    /// request gets one reply.
     pub fn messages(&self, results_exchange: &str, now: DateTime<Utc>) -> Vec<OutboxMessage> {
         // Plain data with text keys always serialises.
         let body = serde_json::to_vec(&self.result(now)).unwrap_or_default();
@@ -156,8 +153,8 @@ impl fmt::Display for Notice {
     }
 }
 
-/// A notice's id. A delivery that comes again with the same fate has the same one. Each deferral and each requeue gives a
-/// message another due time, so that it has another.
+/// Returns the notice id. It is stable if the same delivery comes again with the same outcome. A deferral or requeue
+/// changes the due time and so the id.
 fn notice_id(delivery: &Delivery, kind: NoticeKind, label: &str, item_id: &str) -> String {
     let content = match &delivery.message_id {
         Some(message_id) => message_id.clone(),
@@ -168,8 +165,8 @@ fn notice_id(delivery: &Delivery, kind: NoticeKind, label: &str, item_id: &str) 
     format!("notice:{}", ids::content_hash(&parts))
 }
 
-/// Sends notices straight to the broker, past the outbox: they need no database, and the delivery they speak of is not
-/// settled before they are confirmed.
+/// Publishes notices directly to the broker, without outbox and database. The delivery is settled only after the broker
+/// confirmed them.
 pub fn announce_over(queue: Arc<dyn Queue>, results_exchange: String, clock: Arc<dyn Clock>) -> Announce {
     Arc::new(move |notice| {
         let queue = Arc::clone(&queue);

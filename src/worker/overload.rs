@@ -1,8 +1,7 @@
-//! What to do when more comes than can be done. Pure, but for the figures it remembers between two looks at the queue.
+//! Decides which items are shed when more arrive than can be processed. Pure except for the figures between two counts.
 //!
-//! Deferring and dropping shed the excess and no more: without that, one look at a queue of 5,001 would clear all of it out
-//! before the next look, and the workers would stand idle until it all came back at once. All processes together shed it
-//! once: what may be shed is an [`Allowance`] that they share.
+//! Deferring and dropping shed only the excess. Otherwise one count of 5,001 would empty the queue before the next
+//! count, and workers would idle. All processes share one [`Allowance`], so the excess is shed once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,26 +11,26 @@ use serde::{Deserialize, Serialize};
 use super::allowance::Allowance;
 use crate::broker::QueueName;
 
-/// What overload does to items (`ENRICHMENT_OVERLOAD`).
+/// The treatment of items under overload (`ENRICHMENT_OVERLOAD`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OverloadPolicy {
-    /// Phase 1 only: the item is looked up, and not searched for.
+    /// Phase 1 only: look up the item, do not search.
     #[default]
     Degrade,
-    /// The excess comes again later.
+    /// Requeue the excess with a delay.
     Defer,
-    /// The excess is not done at all; upstream hears of each.
+    /// Drop the excess and notify upstream of each item.
     Drop,
 }
 
-/// From where on a queue is overloaded.
+/// When a queue is overloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverloadLimits {
     pub policy: OverloadPolicy,
-    /// Longest time an item should wait (`ENRICHMENT_MAX_LAG`).
+    /// Maximum time that an item should wait (`ENRICHMENT_MAX_LAG`).
     pub max_lag: Duration,
-    /// Most messages that should wait in one queue (`ENRICHMENT_MAX_QUEUE_LENGTH`).
+    /// Maximum number of waiting messages per queue (`ENRICHMENT_MAX_QUEUE_LENGTH`).
     pub max_queue_length: u64,
 }
 
@@ -41,15 +40,13 @@ impl Default for OverloadLimits {
     }
 }
 
-/// How thoroughly an item is worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     Normal,
-    /// Overload: Phase 1 only.
+    /// Phase 1 only.
     Degrade,
 }
 
-/// What happens to the next item of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     Process(Load),
@@ -57,22 +54,19 @@ pub enum Admission {
     Drop,
 }
 
-/// Overload ends where both figures are below this share of their limits, so that it does not flicker.
+/// Overload ends if both figures are below this share of their limits, so that it does not flicker.
 const RELIEF: f64 = 0.8;
 
-/// The figures of one queue.
 #[derive(Debug, Default)]
 struct Figures {
-    /// The longest wait seen since the last look.
+    /// The longest wait since the last count.
     seen: Option<Duration>,
-    /// The wait as of the last look.
     lag: Duration,
     over: bool,
-    /// How many of the waiting ones are too many.
+    /// Number of waiting items beyond the limits.
     excess: u64,
 }
 
-/// Remembers the figures of the consumed queues and decides item by item.
 #[derive(Debug)]
 pub struct Overload {
     limits: OverloadLimits,
@@ -82,7 +76,7 @@ pub struct Overload {
     factcheck: Mutex<Figures>,
 }
 
-/// How many items of each queue were shed, in the order of [`QueueName::ALL`]; `None` where that is not known.
+/// Shed items per queue, in the order of [`QueueName::ALL`]; `None` if unknown.
 pub type ShedSoFar = [Option<u64>; QueueName::ALL.len()];
 
 impl Overload {
@@ -103,26 +97,26 @@ impl Overload {
         }
     }
 
-    /// How much was shed; to be asked before the queues are counted.
+    /// Returns the number of shed items; call it before the queues are counted.
     pub async fn shed(&self) -> ShedSoFar {
         let mut shed = [None; QueueName::ALL.len()];
         if self.sheds() {
             for (queue, shed) in QueueName::ALL.into_iter().zip(&mut shed) {
                 let asked = self.allowance.shed(queue).await;
-                *shed = asked.inspect_err(|error| tracing::debug!(error, "what was shed is not known")).ok();
+                *shed = asked.inspect_err(|error| tracing::debug!(error, "reading shed items failed")).ok();
             }
         }
         shed
     }
 
-    /// Makes the excess of the last look the allowance of all processes, at most once in `every`. A queue of which it is
-    /// not known what was shed keeps its allowance.
+    /// Makes the last excess the allowance of all processes, at most once per `every`. A queue with an unknown number
+    /// of shed items keeps its allowance.
     pub async fn allow(&self, shed_before: ShedSoFar, every: Duration) {
         for (queue, shed_before) in QueueName::ALL.into_iter().zip(shed_before) {
             let Some(shed_before) = shed_before else { continue };
             let excess = self.figures(queue).excess;
             if let Err(error) = self.allowance.allow(queue, excess, shed_before, every).await {
-                tracing::debug!(error, "what may be shed could not be set");
+                tracing::debug!(error, "writing the shedding state failed");
             }
         }
     }
@@ -133,28 +127,27 @@ impl Overload {
             QueueName::Enrichment => &self.enrichment,
             QueueName::Factcheck => &self.factcheck,
         };
-        // The figures are whole after every statement; a panic elsewhere does not spoil them.
+        // Poisoning is harmless, because the figures are consistent after every statement.
         figures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An item of that queue had waited so long when it was taken.
     pub fn note_lag(&self, queue: QueueName, lag: Duration) {
         let mut figures = self.figures(queue);
         figures.seen = figures.seen.max(Some(lag));
     }
 
-    /// A look at the queue: so many messages wait in it. Returns whether it is overloaded. Important items are done in any
-    /// case: whoever sends more of them than can be done has no order in which to shed them.
+    /// Updates the figures of a queue and returns whether it is overloaded. Important items are never shed, because
+    /// their order of importance is unknown.
     pub fn look(&self, queue: QueueName, waiting: u64) -> bool {
         if queue == QueueName::Important {
             return false;
         }
         let mut figures = self.figures(queue);
-        // A standstill brings no new figure: the old one holds until something is taken again.
+        // If nothing was taken since the last count, the old figure remains.
         if let Some(seen) = figures.seen.take() {
             figures.lag = seen;
         }
-        // Old items in an empty queue are no backlog: nothing would be gained by shedding the next ones.
+        // Old items in an empty queue are no backlog, so shedding the next ones gains nothing.
         if waiting == 0 {
             figures.lag = Duration::ZERO;
         }
@@ -163,7 +156,6 @@ impl Overload {
         figures.over
     }
 
-    /// Decides about the next item.
     pub async fn admit(&self, queue: QueueName) -> Admission {
         let how = match self.limits.policy {
             OverloadPolicy::Degrade if self.figures(queue).over => return Admission::Process(Load::Degrade),
@@ -171,7 +163,7 @@ impl Overload {
             OverloadPolicy::Defer => Admission::Defer,
             OverloadPolicy::Drop => Admission::Drop,
         };
-        // Only where there is an excess the others are asked.
+        // Read the shared allowance only if there is an excess.
         if self.figures(queue).excess == 0 {
             return Admission::Process(Load::Normal);
         }
@@ -179,7 +171,7 @@ impl Overload {
             Ok(true) => how,
             Ok(false) => Admission::Process(Load::Normal),
             Err(error) => {
-                tracing::debug!(error, "what may be shed is not known; the item is done");
+                tracing::debug!(error, "shedding state unknown; processing the item");
                 Admission::Process(Load::Normal)
             }
         }
@@ -191,8 +183,8 @@ fn is_over(waiting: u64, lag: Duration, limits: &OverloadLimits, before: bool) -
     waiting as f64 > limits.max_queue_length as f64 * share || lag > limits.max_lag.mul_f64(share)
 }
 
-/// How many of the waiting ones have to go: those beyond the longest queue, or those that make the wait too long. Where an
-/// item waits `lag`, the queue is worked off in about that time, so that the share `max_lag / lag` of it can stay.
+/// Returns the number of items to shed: those beyond the longest queue, or those that make the wait too long. If an
+/// item waits `lag`, the share `max_lag / lag` of the queue can stay.
 fn excess(waiting: u64, lag: Duration, limits: &OverloadLimits) -> u64 {
     let by_length = waiting.saturating_sub(limits.max_queue_length);
     let by_lag = if lag > limits.max_lag {
@@ -211,7 +203,7 @@ mod tests {
 
     use super::super::OwnAllowance;
 
-    /// How often the queues are counted; here every look counts.
+    /// Every count is used.
     const EVERY: Duration = Duration::ZERO;
 
     fn limits(policy: OverloadPolicy) -> OverloadLimits {
@@ -222,7 +214,7 @@ mod tests {
         Overload::new(limits(policy), Arc::new(OwnAllowance::default()))
     }
 
-    /// A look at the queue, and what it allows. Nothing waits with an allowance of the process's own.
+    /// Counts the queue and updates the allowance. An own allowance never waits.
     fn look(overload: &Overload, waiting: u64) -> bool {
         let shed = overload.shed().now_or_never().unwrap();
         let over = overload.look(QUEUE, waiting);
@@ -286,7 +278,7 @@ mod tests {
         let overload = overload(OverloadPolicy::Drop);
         look(&overload, 14);
         let shed = overload.shed().now_or_never().unwrap();
-        // The count still has all of them.
+        // The count still includes all of them.
         overload.look(QUEUE, 14);
         assert_eq!([admit(&overload), admit(&overload)], [Admission::Drop; 2]);
         overload.allow(shed, EVERY).now_or_never().unwrap();

@@ -1,4 +1,4 @@
-//! Whether items are taken from the queue: all, none during a pause, or one after a failure brake's pause.
+//! Whether items are taken from the queue: all, none during a pause, or one after a pause of the failure brake.
 
 use std::fmt;
 use std::fmt::Debug;
@@ -8,15 +8,14 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// Asks whether the store takes what is written to it. Asked only during a pause.
+/// Checks whether the store accepts writes; called only during a pause.
 pub type Probe = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Why no items are taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PauseReason {
-    /// The store is away. The pause ends when it is back.
+    /// The store is unavailable; the pause ends when it is back.
     StoreAway(String),
-    /// Recent items failed with one error. After the delay one item is tried.
+    /// Recent items failed with one error; after the delay one item is tried.
     Failing { label: &'static str, failures: usize, delay: Duration },
 }
 
@@ -31,7 +30,7 @@ impl fmt::Display for PauseReason {
     }
 }
 
-/// Why a process takes no items, for readiness. Clones share it.
+/// Why a process takes no items, for the readiness check. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct IntakeStatus(Arc<Mutex<Reasons>>);
 
@@ -43,7 +42,6 @@ struct Reasons {
 }
 
 impl IntakeStatus {
-    /// The reason; `None` while items are taken.
     pub fn paused(&self) -> Option<String> {
         let reasons = self.reasons();
         reasons.store.clone().or_else(|| reasons.brake.clone())
@@ -60,11 +58,10 @@ enum Intake {
     Paused(PauseReason),
     /// One item may be taken.
     OneItem,
-    /// That item is waited for, or in work.
+    /// This item is awaited or running.
     Trial,
 }
 
-/// How a delivery was let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admitted {
     AsUsual,
@@ -72,7 +69,6 @@ pub(super) enum Admitted {
     AsTrial,
 }
 
-/// Whether items are taken, and why not.
 #[derive(Debug)]
 pub(super) struct Pause {
     intake: watch::Sender<Intake>,
@@ -84,7 +80,7 @@ impl Pause {
         Self { intake: watch::Sender::new(Intake::Open), status }
     }
 
-    /// Pauses intake. During another pause only the status of the brake changes.
+    /// Pauses intake. During another pause only the brake's status changes.
     pub(super) fn begin(&self, reason: PauseReason) {
         self.intake.send_if_modified(|intake| {
             let begins = !matches!(intake, Intake::Paused(_));
@@ -100,11 +96,10 @@ impl Pause {
         });
     }
 
-    /// Returns when an item may be taken.
     pub(super) async fn admit(&self) -> Admitted {
         let mut intake = self.intake.subscribe();
         loop {
-            // What this returns locks the value. The sender is in `self`: it cannot be gone.
+            // The returned guard locks the value. The sender is in `self`, so it still exists.
             drop(intake.wait_for(|intake| matches!(intake, Intake::Open | Intake::OneItem)).await);
             if let Some(admitted) = self.try_admit() {
                 return admitted;
@@ -112,7 +107,7 @@ impl Pause {
         }
     }
 
-    /// How an item may be taken now; `None` during a pause, and while one item is tried.
+    /// Returns how an item may be taken now; `None` during a pause or a trial.
     fn try_admit(&self) -> Option<Admitted> {
         let mut admitted = None;
         self.intake.send_if_modified(|intake| {
@@ -130,7 +125,8 @@ impl Pause {
         admitted
     }
 
-    /// Looks again when the item is there, since it may have been waited for longer than a pause. `None`: give it back.
+    /// Checks again after the delivery arrived, because the wait may have been longer than a pause. `None`: return the
+    /// delivery.
     pub(super) fn confirm(&self, admitted: Admitted) -> Option<Admitted> {
         match admitted {
             Admitted::AsTrial => Some(Admitted::AsTrial),
@@ -138,7 +134,6 @@ impl Pause {
         }
     }
 
-    /// Returns when intake is paused, with the reason.
     pub(super) async fn begun(&self) -> PauseReason {
         let mut intake = self.intake.subscribe();
         loop {
@@ -146,13 +141,12 @@ impl Pause {
                 return reason.clone();
             }
             if intake.changed().await.is_err() {
-                // The sender is in `self`: it cannot be gone.
+                // The sender is in `self`, so it still exists.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Lets one item in.
     pub(super) fn offer_one(&self) {
         self.intake.send_replace(Intake::OneItem);
     }

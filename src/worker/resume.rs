@@ -1,4 +1,4 @@
-//! The end of a pause: a store that is away is asked until it is back, after the brake's pause items are tried one by one.
+//! Ends pauses: probes an unavailable store until it is back, and tries items one by one after a pause of the brake.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,22 +6,19 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::Bench;
+use super::delivery::WorkerContext;
 use super::pause::{PauseReason, Probe};
 
-/// The wait before the store is asked for the first time; it doubles after each failure.
+/// The delay before the first probe; it doubles after each failure.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 
-/// The longest wait: a store that is back is found within it.
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
-/// An answer that takes longer is none.
 const PROBE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Ends each pause: that of a store which is away when it is back, that of the brake by trying items one by one. Runs until `stop`.
-pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
+/// Ends each pause, until `stop`.
+pub(super) async fn end_pauses(bench: Arc<WorkerContext>, stop: CancellationToken) {
     loop {
-        // Both arms only wait.
         let reason = tokio::select! {
             biased;
             () = stop.cancelled() => return,
@@ -35,8 +32,8 @@ pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
                 }
             }
         };
-        // Dropping it halfway is harmless: what was fetched and not handed back comes again when the queue is closed, and a
-        // probe writes nothing that matters.
+        // Cancellation is harmless: an unreturned delivery comes again when the queue is closed, and a probe writes
+        // nothing important.
         let is_over = tokio::select! {
             biased;
             () = stop.cancelled() => false,
@@ -48,39 +45,38 @@ pub(super) async fn end_pauses(bench: Arc<Bench>, stop: CancellationToken) {
     }
 }
 
-/// Waits until the store is back, then resumes intake.
-async fn wait_for_store(bench: &Bench, why: &str) {
+async fn wait_for_store(bench: &WorkerContext, why: &str) {
     let since = Instant::now();
-    tracing::warn!(why, "the store is away; nothing is taken from the queue until it is back, and no attempt counts");
+    tracing::warn!(why, "store unavailable; intake paused, no attempt counted");
     bench.parts.observer.paused(true);
     bench.parts.queue.pause_receiving(true).await;
     poll_store(&bench.parts.probe).await;
     bench.parts.queue.pause_receiving(false).await;
     bench.parts.observer.paused(false);
     bench.pause.store_is_back(bench.brake.is_engaged());
-    tracing::info!(after = ?since.elapsed(), "the store is back; work goes on");
+    tracing::info!(after = ?since.elapsed(), "store available again; work resumed");
 }
 
-/// Takes nothing for the delay, then lets one item in. Its end decides what follows.
-async fn wait_for_brake(bench: &Bench, label: &str, failures: usize, delay: Duration) {
+/// Waits for the delay, then admits one item; its outcome decides what follows.
+async fn wait_for_brake(bench: &WorkerContext, label: &str, failures: usize, delay: Duration) {
     tracing::error!(label, failures, ?delay, "intake paused: recent items failed with one error");
     bench.parts.queue.pause_receiving(true).await;
     sleep(delay).await;
     bench.parts.queue.pause_receiving(false).await;
-    tracing::info!(label, "brake pause ended; trying items one by one");
+    tracing::info!(label, "intake pause ended; trying items one by one");
     bench.pause.offer_one();
 }
 
 async fn poll_store(probe: &Probe) {
-    // Short at first: a pool that was busy for a moment looks like a store that is away.
+    // Short at first, because a busy pool looks like an unavailable store.
     let mut wait = FIRST_WAIT;
     loop {
         sleep(wait).await;
         wait = (wait * 2).min(LONGEST_WAIT);
         match timeout(PROBE_PATIENCE, probe()).await {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => tracing::info!(error, "the store is still away"),
-            Err(_elapsed) => tracing::info!("the store does not answer"),
+            Ok(Err(error)) => tracing::info!(error, "store still unavailable"),
+            Err(_elapsed) => tracing::info!("store does not respond"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The loop against a queue in memory. The promises of a real broker are in `tests/it/broker.rs`.
+//! The loop with a queue in memory. `tests/it/broker.rs` tests a real broker.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -15,25 +15,23 @@ use crate::domain::SystemClock;
 
 mod brake;
 
-/// Hands out what was put in, and remembers how each was settled.
+/// Delivers prepared messages and records how each was settled.
 #[derive(Debug, Default)]
 struct FakeQueue {
     waiting: Mutex<VecDeque<Delivery>>,
     added: Notify,
     settled: Mutex<Vec<(i64, Settle)>>,
     stopped: CancellationToken,
-    /// Each call of `pause_receiving`.
     pauses: Mutex<Vec<bool>>,
-    /// A pause of the queue never gets done.
+    /// A pause of the queue never completes.
     pausing_hangs: bool,
-    /// What is put off comes again at once.
+    /// Deferred deliveries return at once.
     returning: bool,
     depth: Mutex<QueueDepth>,
-    /// Settling as anything but `Requeue` fails so often.
+    /// How often settling with anything except `Requeue` fails.
     failures: Mutex<u32>,
-    /// Settling in whatever way fails so often.
+    /// How often any settling fails.
     outage: Mutex<u32>,
-    /// Deliveries handed out.
     received: AtomicUsize,
 }
 
@@ -142,7 +140,7 @@ impl Queue for FakeQueue {
     }
 }
 
-/// A worker at work, its queue, and what upstream was told.
+/// A running worker, its queue, and the notices to upstream.
 struct Running {
     queue: Arc<FakeQueue>,
     notices: Arc<Mutex<Vec<Notice>>>,
@@ -197,7 +195,6 @@ impl Running {
         Self { queue, notices, shutdown, result }
     }
 
-    /// Waits until so many deliveries are settled.
     async fn settled(&self, count: usize) -> Vec<(i64, Settle)> {
         for _ in 0..500 {
             let settled = self.queue.settled();
@@ -303,7 +300,7 @@ async fn no_more_is_fetched_than_there_are_hands() {
     assert_eq!(running.settled(10).await.len(), 10);
 }
 
-/// Takes as long as the item's text says, in milliseconds.
+/// Takes the milliseconds that the item's text gives.
 fn slow() -> Process {
     Arc::new(|work| {
         async move {
@@ -378,11 +375,11 @@ async fn a_queue_that_is_closed_by_somebody_else_ends_it_with_an_error() {
     assert!(matches!(ended, Err(WorkerError::Queue(QueueError::Closed))), "{ended:?}");
 }
 
-/// Starts a worker at a queue of 12 where 10 are allowed, and lets it take four items after it has looked.
+/// Starts a worker at a queue of 12 with a limit of 10, and lets it take four items after a count.
 async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
     let process = processing(|work| match work.load {
         Load::Normal => Ok(Processed::Committed),
-        // Marks the degraded ones in the settlement.
+        // Marks degraded items in the settlement.
         Load::Degrade => Err(ProcessError::Permanent { label: "degraded", detail: String::new() }),
     });
     let queue = FakeQueue::default();
@@ -449,7 +446,7 @@ async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself()
     assert!(result.is_ok());
     assert_eq!(settled.iter().filter(|(_, how)| *how == Settle::Ack).count(), 50);
     let others: Vec<_> = settled.iter().filter(|(_, how)| *how != Settle::Ack).collect();
-    // What was taken while the pause began is handed back.
+    // Deliveries taken while the pause began are requeued.
     assert!(others.iter().all(|(_, how)| matches!(how, Settle::Defer { .. } | Settle::Requeue)), "{others:?}");
 }
 

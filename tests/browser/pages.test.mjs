@@ -103,7 +103,7 @@ test("without a script every form works", { skip }, async () => {
   await page.fill("input[name=domain]", "gazeta-3.example");
   await page.selectOption("select[name=list]", "deny");
   await page.getByRole("button", { name: "See what would change" }).click();
-  assert.match(await page.innerText("main"), /Stored answers that would turn: 1/);
+  assert.match(await page.innerText("main"), /Stored verdicts that would change: 1/);
   await page.getByRole("button", { name: "Save" }).click();
   assert.match(await page.innerText("main"), /gazeta-3\.example/);
   await page.getByRole("button", { name: /^Undo: gazeta-3/ }).click();
@@ -123,7 +123,7 @@ test("an answer that breaks off, a server that is away and a slow one are said",
   const stage = 'event: stage\ndata: {"stage":"claims"}\n\n';
   await page.route("**/check/stream", (route) => route.fulfill({ contentType: "text/event-stream", body: stage }));
   await ask();
-  await page.getByText("The answer broke off before its end").waitFor();
+  await page.getByText("The connection broke before the answer was complete").waitFor();
   await page.unroute("**/check/stream");
   await page.route("**/check/stream", (route) => route.abort());
   await ask();
@@ -161,14 +161,14 @@ test("a session begins with a token, and a reader may not change anything", { sk
     await page.goto(`${own.base}/items`);
     await page.fill("#token", "guessed");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("This token is not known here").waitFor();
+    await page.getByText("Unknown token").waitFor();
     await page.fill("#token", "a-reader");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL("**/items");
     await page.goto(`${own.base}/domains`);
     assert.equal(await page.getByRole("button", { name: "Save" }).count(), 0);
     await page.goto(`${own.base}/tokens`);
-    assert.match(await page.innerText("main"), /Your token may not do this/);
+    assert.match(await page.innerText("main"), /Your token does not allow this/);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL("**/sign-in");
     assert.equal((await context.cookies()).filter((one) => one.name === "corroborate_session").length, 0);

@@ -13,13 +13,13 @@ fn deny(domain: &str) -> DomainRule {
 }
 
 /// What a process knows of the lists, and how it keeps up: it reads them again when their version differs from its own.
-struct Follower {
+struct BreakerSync {
     store: Store,
     known: i64,
     domains: Vec<String>,
 }
 
-impl Follower {
+impl BreakerSync {
     async fn keep_up(&mut self) {
         if self.store.domain_rules_version().await.unwrap() != self.known {
             let (rules, version) = self.store.domain_rules().await.unwrap();
@@ -34,7 +34,7 @@ async fn an_edit_that_commits_late_is_seen_by_processes_that_had_read_a_later_on
     let Some(url) = database::empty_database().await else { return };
     let store = database::connect(&url).await;
     store.migrate().await.unwrap();
-    let mut follower = Follower { store: store.clone(), known: -1, domains: Vec::new() };
+    let mut follower = BreakerSync { store: store.clone(), known: -1, domains: Vec::new() };
     follower.keep_up().await;
 
     // Another process, an old one even, has written its edit and not committed it yet.
@@ -73,7 +73,7 @@ async fn an_edit_by_hand_is_seen_too() {
     let store = database::connect(&url).await;
     store.migrate().await.unwrap();
     store.put_domain_rule(&deny("gone.example"), "admin", chrono::DateTime::UNIX_EPOCH, false).await.unwrap();
-    let mut follower = Follower { store: store.clone(), known: -1, domains: Vec::new() };
+    let mut follower = BreakerSync { store: store.clone(), known: -1, domains: Vec::new() };
     follower.keep_up().await;
     let mut hand = PgConnection::connect(&url).await.unwrap();
     hand.execute("UPDATE domain_rules SET domain = 'other.example'").await.unwrap();

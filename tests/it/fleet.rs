@@ -279,7 +279,7 @@ async fn an_opened_breaker_is_known_to_every_process_before_its_next_call() {
     let status = new.gate.status();
     let wait = status.until.unwrap() - new.gate.now();
     assert!(status.state == GateState::Open && (110..=133).contains(&wait.num_seconds()), "{status:?}");
-    assert!(status.reason.unwrap().contains("slow down"));
+    assert!(status.reason.unwrap().contains("rate-limits us"));
     assert_eq!(new.ask(work).await.unwrap_err().label(), "open");
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
@@ -413,7 +413,7 @@ async fn a_lease_whose_connection_is_cut_is_made_on_another_one() {
 async fn what_is_to_be_told_once_a_day_is_told_by_one_process() {
     let Some((_, processes)) = fleet(settings(), |_| {}).await else { return };
     let day = processes[0].gate.now().date_naive();
-    let tells = |day| processes.iter().map(move |process| process.store.first_to_tell("x", day));
+    let tells = |day| processes.iter().map(move |process| process.store.claim_daily_notice("x", day));
     let told = |day| futures::future::join_all(tells(day));
     for day in [day, day + chrono::Days::new(1)] {
         assert_eq!(told(day).await.into_iter().filter(|told| *told.as_ref().unwrap()).count(), 1);

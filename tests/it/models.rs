@@ -284,7 +284,7 @@ async fn models_on_servers_are_listed_as_in_use_and_a_server_that_is_away_is_a_p
     assert!(verified.ok().contains("the server answers"), "{}", verified.stdout);
     let nobody = format!("http://{}", free_address());
     let away = bed.run_with(&[("INFERENCE_STANCE_URL", &nobody)], &["models", "list"]).await;
-    assert!(away.code == 0 && away.stderr.contains("take INFERENCE_STANCE_URL out"), "{}", away.stderr);
+    assert!(away.code == 0 && away.stderr.contains("unset INFERENCE_STANCE_URL"), "{}", away.stderr);
     assert_eq!(bed.run_with(&[("INFERENCE_STANCE_URL", &nobody)], &["models", "verify"]).await.code, 1);
 }
 

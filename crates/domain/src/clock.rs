@@ -1,30 +1,29 @@
-//! Time as a parameter: everything that needs "now" is handed a clock.
+//! The current time as a parameter: code that needs "now" takes a [`Clock`].
 
 use std::fmt::Debug;
 
 use chrono::{DateTime, SubsecRound as _, TimeDelta, Utc};
 
-/// Tells the time. The system's, a fixed one in tests and the demo, and one that
-/// goes on from a day of the past.
+/// A source of the current time.
 pub trait Clock: Send + Sync + Debug {
-    /// The present moment, UTC.
+    /// The current time in UTC.
     fn now(&self) -> DateTime<Utc>;
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the system clock")]
     fn now(&self) -> DateTime<Utc> {
-        // As fine as the store keeps it: a moment is the same one when it is read back, and "until now" means the same
-        // there and here. What is bound to a statement is cut off at the microsecond, what goes in as JSON is rounded.
+        // The store has microseconds: it truncates bound values and rounds JSON. Truncating here keeps a time equal
+        // after reading it back.
         Utc::now().trunc_subsecs(6)
     }
 }
 
-/// A clock that stands still: the demo's recordings are judged as of the day they describe.
+/// A clock with a constant time. The demo's recordings are judged as of their own day.
 #[derive(Debug, Clone, Copy)]
 pub struct FixedClock(pub DateTime<Utc>);
 
@@ -34,14 +33,14 @@ impl Clock for FixedClock {
     }
 }
 
-/// A clock that starts at another moment and ticks: a daemon that answers from recordings lives in their days.
+/// A clock that starts at a given time, for a daemon that answers from recordings.
 #[derive(Debug, Clone, Copy)]
 pub struct ShiftedClock {
     ahead: TimeDelta,
 }
 
 impl ShiftedClock {
-    /// Now is `start`.
+    /// Returns a clock whose current time is `start`.
     pub fn starting_at(start: DateTime<Utc>) -> Self {
         Self { ahead: start - SystemClock.now() }
     }

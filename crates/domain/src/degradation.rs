@@ -1,42 +1,42 @@
-//! Why a result is less than it could be. "We could not ask" is a value of its own, never an empty list.
+//! Causes of a degraded result. Being unable to query a source is recorded as a cause, never as an empty list.
 
 use std::fmt;
 
-/// One cause. `Display` gives the stored form (`provider_open:gdelt`), [`Degradation::label`] the metric label.
+/// One cause of a degraded result. `Display` writes the stored form (`provider_open:gdelt`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Degradation {
-    /// The breaker of that provider is open, or it refused to be asked now (throttled, exhausted).
+    /// The provider's circuit breaker is open, or it refuses calls now (throttled, quota exhausted).
     ProviderOpen(String),
-    /// That provider is well, but the slots of its rate limit were taken by others for too long.
+    /// The provider is available, but no rate-limit permit became free in time.
     ProviderBusy(String),
-    /// That provider was asked and failed (5xx, timeout, nonsense at status 200).
+    /// The call failed (5xx, timeout, or an invalid body with status 200).
     ProviderFailed(String),
-    /// That provider's key is refused.
+    /// The provider rejected its key.
     ProviderDisabled(String),
-    /// That provider was not asked: the store, which shares out the slots of its rate limit, could not be reached.
+    /// The store, which issues rate-limit permits, was unreachable, so that the provider was not called.
     StoreAway(String),
-    /// That model (`embedder`, `stance`, `reranker`) failed: its work was done by words and rules.
+    /// The model (`embedder`, `stance`, `reranker`) failed and was replaced by word comparison and rules.
     ModelFailed(String),
-    /// The item's time was up before everything was asked or read.
+    /// The item's time ended before everything was queried and read.
     Deadline,
-    /// The spending cap stopped a paid call.
+    /// The monthly cap stopped a paid call.
     Budget,
-    /// The daemon was overloaded: Phase 2 was left out.
+    /// The daemon was overloaded and skipped phase 2.
     Overload,
-    /// Pages were found and none could be read.
+    /// Pages were found, but none could be read.
     NoPageRead,
-    /// More than half of the pages found could not be read.
+    /// More than half of the pages could not be read.
     PagesFailed,
-    /// No search provider is configured at all.
+    /// No search provider is configured.
     NoProvider,
 }
 
 impl Degradation {
-    /// Those that concern nobody by name.
+    /// Causes without a name.
     pub const BARE: &'static [Self] =
         &[Self::Deadline, Self::Budget, Self::Overload, Self::NoPageRead, Self::PagesFailed, Self::NoProvider];
 
-    /// The cause of that stored form; `None` for any other text, as a later version may have written it.
+    /// Parses the stored form. `None` for other texts, which a later version may write.
     pub fn parse(stored: &str) -> Option<Self> {
         let Some((label, name)) = stored.split_once(':') else {
             return Self::BARE.iter().find(|cause| cause.label() == stored).cloned();
@@ -53,7 +53,7 @@ impl Degradation {
         })
     }
 
-    /// The provider or model it concerns; `None` where it concerns the item as a whole.
+    /// The provider or model; `None` if the cause concerns the whole item.
     pub fn of_whom(&self) -> Option<&str> {
         match self {
             Self::ProviderOpen(name)
@@ -71,7 +71,7 @@ impl Degradation {
         }
     }
 
-    /// A label from a closed set.
+    /// The metric label, from a closed set.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::ProviderOpen(_) => "provider_open",

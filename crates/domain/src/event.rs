@@ -1,27 +1,27 @@
-//! What is told of an item to whoever listens.
+//! Types of the messages about an item's results.
 
 use crate::words;
 
 words! {
-    /// What a message tells: the routing key at the broker, the `type` of a webhook.
+    /// The type of a message: the routing key at the broker and the `type` of a webhook.
     Event {
-        /// The whole result of an item.
+        /// The complete result of an item.
         ItemEnriched => "item.enriched",
-        /// A claim that the evidence firmly bears out.
+        /// A claim with the conclusive verdict `supported`.
         ClaimVerified => "claim.verified",
-        /// A claim that the evidence firmly speaks against.
+        /// A claim with the conclusive verdict `refuted`.
         ClaimContradicted => "claim.contradicted",
-        /// A claim that was right and no longer is.
+        /// A claim with the conclusive verdict `outdated`.
         ClaimOutdated => "claim.outdated",
-        /// A claim with a side that is not firm, or with evidence on both.
+        /// A claim that is contested, misleading, or has a provisional verdict.
         ClaimContested => "claim.contested",
         /// A claim without a side.
         ClaimUnverifiable => "claim.unverifiable",
-        /// A stored item that was judged again, with at least one verdict that changed.
+        /// A re-evaluated item with at least one changed verdict.
         ItemUpdated => "item.updated",
-        /// A claim whose verdict changed when its item was judged again, with the old and the new one.
+        /// A claim whose verdict changed in a re-evaluation, with the old and the new verdict.
         ClaimChanged => "claim.changed",
-        /// A claim with what it should have said.
+        /// A claim with a proposed correction.
         CorrectionGenerated => "correction.generated",
     }
 }

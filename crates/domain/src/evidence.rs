@@ -1,12 +1,11 @@
-//! Evidence as the judging room sees it: passages with their figures, and matched fact-checks.
+//! Evidence for judging: passages with their scores, and matched fact-checks.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
 
-/// The three probabilities of (passage → claim); they sum to 1 as a model gives them, and may not after a rule
-/// (a number that disagrees) has moved them.
+/// NLI probabilities of a passage for a claim. They sum to 1, unless a rule changed them (contradicting numbers).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StanceProbabilities {
     pub entail: f64,
@@ -18,15 +17,15 @@ impl StanceProbabilities {
     pub const NEUTRAL: Self = Self { entail: 0.0, contradict: 0.0, neutral: 1.0 };
 }
 
-/// What a language model made of a passage, beside the judge's own figures.
+/// A language model's stance on a passage, separate from the judge's probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adjudication {
     pub stance: Stance,
-    /// It supports what the claim says, but of another time or place.
+    /// The passage supports the claim, but for another time or place.
     pub elsewhere: bool,
 }
 
-/// One passage, judged for one claim. Everything the score needs is in here, so that a stored row can be scored anew.
+/// One passage, judged for one claim, with all inputs of the score. A stored row can be scored again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedPassage {
     pub evidence_id: String,
@@ -39,20 +38,20 @@ pub struct JudgedPassage {
     pub entail: f64,
     pub contradict: f64,
     pub neutral: f64,
-    /// Similarity of the passage to the claim, 0–1: mean of the cosine and the overlap of names. If the passage takes a side,
-    /// its best single sentence is compared, else the whole passage.
+    /// Similarity of the passage to the claim, 0–1: mean of the cosine and the overlap of names. If the passage takes a
+    /// side, only its most similar sentence is compared.
     pub agreement: f64,
-    /// 0–1; under the floor a passage is off topic and decides nothing.
+    /// 0–1. Below the threshold a passage is off topic and decides nothing.
     pub relevance: f64,
     /// 0–1.
     pub credibility: f64,
-    /// (0, 1].
+    /// Above 0, at most 1.
     pub freshness: f64,
     /// 0–1.
     pub specificity: f64,
     /// 0.30·credibility + 0.25·freshness + 0.25·relevance + 0.20·specificity.
     pub quality: f64,
-    /// Whether the aligned numbers agree; `None` with nothing to align.
+    /// Whether the aligned numbers agree; `None` without aligned numbers.
     pub num_ok: Option<bool>,
     pub independent_group: String,
     pub source_type: SourceType,
@@ -61,12 +60,12 @@ pub struct JudgedPassage {
     pub provider: String,
     /// Rank among the judged passages, 1 is best.
     pub rank: u32,
-    /// The fact holds, but at another time or place than the claim says.
+    /// The fact is true, but for another time or place.
     pub out_of_context: bool,
-    /// Who gave the three probabilities: `model:<name>` or `rules`, with `+translated` where it read a translation. `None` where the
-    /// row was stored before this was kept.
+    /// Source of the three probabilities: `model:<name>` or `rules`, with `+translated` for a translation. `None` for
+    /// older rows.
     pub judge: Option<String>,
-    /// What a language model made of it, where one was asked; the figures above are never its.
+    /// Stance of the language model, if one was queried. It never changes the figures above.
     pub adjudication: Option<Adjudication>,
 }
 
@@ -74,8 +73,8 @@ pub struct JudgedPassage {
 pub const TAKES_A_SIDE: f64 = 0.5;
 
 impl JudgedPassage {
-    /// Supports when e is the largest of the three and at least 0.5, contradicts when c is. Of equal ones the passage says
-    /// both, and takes neither side.
+    /// Returns the side with the largest of the three probabilities, if it is at least 0.5. Equal probabilities give
+    /// `Neutral`.
     pub fn stance(&self) -> Stance {
         if self.contradict >= TAKES_A_SIDE && self.contradict > self.entail && self.contradict > self.neutral {
             Stance::Contradicts
@@ -86,33 +85,33 @@ impl JudgedPassage {
         }
     }
 
-    /// Social posts and satire are context: they never count as agreement.
+    /// True for social posts and satire, which never corroborate.
     pub fn is_context(&self) -> bool {
         matches!(self.source_type, SourceType::Social | SourceType::Satire)
     }
 
-    /// A post.
+    /// True for social posts.
     pub fn is_social(&self) -> bool {
         self.source_type == SourceType::Social
     }
 }
 
-/// One review a fact-checker published, as a provider returned it.
+/// A published fact-check, as a provider returned it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Review {
-    /// The claim that was reviewed.
+    /// The reviewed claim.
     pub claim: String,
     pub claimant: Option<String>,
     pub url: String,
     pub publisher: String,
     pub title: Option<String>,
-    /// The publisher's words.
+    /// The rating in the publisher's words.
     pub rating: String,
     pub language: Option<String>,
     pub review_date: Option<DateTime<Utc>>,
 }
 
-/// A review held against our claim.
+/// A fact-check that was compared with our claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MatchedReview {
     pub review: Review,

@@ -8,12 +8,12 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 /// Returns `item_id` from a message that may be truncated or invalid.
 pub fn item_id_of(message: &[u8]) -> Option<String> {
     let mut found = None;
-    // The error says that the message ends early, or that reading stopped at the id.
+    // The error is expected: the message ends early, or reading stopped at the id.
     let _stopped = serde_json::Deserializer::from_slice(message).deserialize_map(IdSearch(&mut found));
     found
 }
 
-/// Reads an object as far as its `item_id`.
+/// Reads an object up to its `item_id`.
 struct IdSearch<'a>(&'a mut Option<String>);
 
 impl<'de> Visitor<'de> for IdSearch<'_> {

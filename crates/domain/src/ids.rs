@@ -1,8 +1,8 @@
-//! Stable identifiers: the same input gives the same id in every process and every run.
+//! Stable identifiers. The same input gives the same id in every process and run.
 
 use sha2::{Digest, Sha256};
 
-/// Hex SHA-256 over the parts, each preceded by its length so that no two splits collide. `take` bytes are kept.
+/// First `take` bytes of a SHA-256, in hex. Each part is preceded by its length, so that no two splits collide.
 fn digest(parts: &[&str], take: usize) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -13,37 +13,37 @@ fn digest(parts: &[&str], take: usize) -> String {
     hex(whole.get(..take).unwrap_or(&whole))
 }
 
-/// The hash of what is judged of an item: an edited text is another hash. 32 hex characters.
+/// Hash of an item's judged content, 32 hex characters.
 pub fn content_hash(parts: &[&str]) -> String {
     digest(parts, 16)
 }
 
-/// `clm_` + 20 hex characters of (item, claim text).
+/// Returns `clm_` and 20 hex characters, a hash of item and claim text.
 pub fn claim_id(item_id: &str, claim: &str) -> String {
     format!("clm_{}", digest(&[item_id, claim], 10))
 }
 
-/// `ev_` + 20 hex characters of the canonical URL.
+/// Returns `ev_` and 20 hex characters, a hash of the canonical URL.
 pub fn evidence_id(url: &str) -> String {
     format!("ev_{}", digest(&[url], 10))
 }
 
-/// 32 hex characters of a passage's text.
+/// Hash of a passage's text, 32 hex characters.
 pub fn passage_hash(passage: &str) -> String {
     digest(&[passage], 16)
 }
 
-/// 64 hex characters: a question to a provider, under which its answer is shared without its words.
+/// Hash of a provider query, 64 hex characters. Cached answers are shared by it, without the query text.
 pub fn question_hash(key: &str) -> String {
     digest(&[key], 32)
 }
 
-/// 64 hex characters of a text.
+/// Hash of a text, 64 hex characters.
 pub fn text_hash(text: &str) -> String {
     bytes_hash(text.as_bytes())
 }
 
-/// 64 hex characters of any bytes.
+/// Hash of any bytes, 64 hex characters.
 pub fn bytes_hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -58,7 +58,7 @@ fn hex(bytes: &[u8]) -> String {
     hex
 }
 
-/// The hash under which a page's sentence is kept; letter case does not make another sentence.
+/// Hash by which a page's sentence is stored, 32 hex characters. Letter case is ignored.
 pub fn sentence_hash(sentence: &str) -> String {
     passage_hash(&sentence.to_lowercase())
 }

@@ -1,4 +1,4 @@
-//! What upstream sends, and the checks that turn a message into an item.
+//! The item that upstream sends, and the checks of its message: size, encoding, JSON, schema and limits.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 
 use super::{ids, limits};
 
-/// Largest accepted message, bytes. Beyond it a message is no news item; the contract fixes 1 MiB.
+/// Largest accepted message, bytes. The contract with upstream fixes 1 MiB.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// A news item to be enriched. Unknown fields are ignored.
+/// A news item to check. Unknown fields are ignored.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 #[schemars(title = "corroborate item", extend("additionalProperties" = true))]
 pub struct Item {
@@ -39,29 +39,29 @@ pub struct Item {
     pub channel: Option<String>,
     #[serde(default)]
     pub published_at: Option<DateTime<Utc>>,
-    /// ISO 639-1 code; detected from the text when absent.
+    /// ISO 639-1 code; detected from the text if absent.
     #[serde(default)]
     #[schemars(length(max = 35))]
     pub language: Option<String>,
-    /// 0–1, upstream's own figure.
+    /// Importance that upstream assigned, 0–1.
     #[serde(default)]
     pub importance: Option<f64>,
     #[serde(default)]
     #[schemars(length(max = 512))]
     pub cluster_id: Option<String>,
-    /// Items of other channels that tell the same story.
+    /// Items of other channels about the same story.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schemars(length(max = 1000))]
     pub cluster_members: Vec<ClusterMember>,
-    /// Names upstream already found.
+    /// Names that upstream already found.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schemars(length(max = 256))]
     pub entities: Vec<EntityHint>,
-    /// Texts of other kinds; each gets claims of its own.
+    /// Texts of other kinds. Claims are taken from each.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schemars(length(max = 64))]
     pub sources: Vec<ItemSource>,
-    /// Which kinds of source to ask; empty means all.
+    /// The kinds of source to query; empty means all.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schemars(length(max = 64))]
     pub source_types: Vec<SourceKind>,
@@ -75,7 +75,7 @@ pub struct Item {
     pub options: ItemOptions,
 }
 
-/// `null` where a list or object is expected means "not given".
+/// Senders write `null` for absent lists and objects.
 fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -94,7 +94,7 @@ pub struct ClusterMember {
     pub item_id: Option<String>,
 }
 
-/// A name upstream found, with its type (PERSON, ORG, LOC, …).
+/// A name that upstream found, with its type (PERSON, ORG, LOC, …).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 pub struct EntityHint {
     #[schemars(length(max = 512))]
@@ -115,18 +115,18 @@ pub struct ItemSource {
     pub url: Option<String>,
 }
 
-/// A text of an item with what is known of it.
+/// A text of an item with its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypedText<'a> {
-    /// What a claim's `source` names.
+    /// The index in a claim's `source`.
     pub position: usize,
     pub kind: ItemSourceKind,
-    /// Where the text stands; of the item's own text, where the item stands.
+    /// For the item's own text, the URL of the item.
     pub url: Option<&'a str>,
     pub text: &'a str,
 }
 
-/// Where a text of an item came from.
+/// The origin of a text.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemSourceKind {
@@ -136,7 +136,7 @@ pub enum ItemSourceKind {
     VideoTranscript,
 }
 
-/// A kind of source that may be asked.
+/// A kind of source that can be queried.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
@@ -149,7 +149,7 @@ pub enum SourceKind {
     Database,
 }
 
-/// What the claim is about.
+/// The subject area of the item.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -158,7 +158,7 @@ pub enum Category {
     Codebase,
 }
 
-/// Per-item wishes. They bound the work; they never loosen a limit of the operator.
+/// Options of one item, within the limits of the operator.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct ItemOptions {
     /// Seconds this item may take, capped by `ENRICHMENT_MAX_SECONDS`.
@@ -169,18 +169,18 @@ pub struct ItemOptions {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub max_sources: Option<u32>,
-    /// Confidence from which a verdict is decisive, 0–1; 0.85 when absent.
+    /// Lowest confidence of a decisive verdict, 0–1; 0.85 if absent.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub confidence_threshold: Option<f64>,
-    /// Whether to propose corrections; true when absent.
+    /// Whether to propose corrections; true if absent.
     #[serde(default)]
     pub auto_correct: Option<bool>,
     #[serde(default)]
     pub additional_context: Option<String>,
 }
 
-/// Confidence from which a verdict is decisive unless the item says otherwise.
+/// Lowest confidence of a decisive verdict, if the item has no `confidence_threshold`.
 pub const DEFAULT_CONFIDENCE_THRESHOLD: f64 = 0.85;
 
 impl ItemOptions {
@@ -193,7 +193,7 @@ impl ItemOptions {
     }
 }
 
-/// Why a message can never become an item. The text goes to a person through the dead-letter queue.
+/// Why a message cannot become an item. A person reads it with the dead letter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Reject {
     #[error("the message is empty; send one JSON object with schema, item_id and text")]
@@ -213,7 +213,7 @@ pub enum Reject {
 }
 
 impl Reject {
-    /// A bounded word for metrics and the `x-error-label` header.
+    /// Closed set of labels for metrics and the `x-error-label` header.
     pub const fn label(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -227,7 +227,7 @@ impl Reject {
     }
 }
 
-/// The `schema` number of a message; `None` if it is absent or not an integer.
+/// `schema` is `None` if it is absent or not an integer.
 struct Head {
     schema: Option<u64>,
 }
@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
         let mut schema = None;
         while let Some(name) = members.next_key::<String>()? {
             if name == "schema" {
-                // Other values of `schema` are rejected when the item is parsed.
+                // Parsing the item rejects all other values of `schema`.
                 schema = members.next_value::<&RawValue>()?.get().parse().ok();
             } else {
                 members.next_value::<IgnoredAny>()?;
@@ -262,7 +262,7 @@ impl<'de> Visitor<'de> for HeadVisitor {
 }
 
 impl Item {
-    /// A factual text to be checked for a person: no channel, no cluster, no minimum length.
+    /// Builds an item from a single claim, without channel and minimum length.
     pub fn from_claim(item_id: String, claim: &str) -> Self {
         Self {
             schema: 1,
@@ -287,7 +287,10 @@ impl Item {
         }
     }
 
-    /// Reads one message. Every failure says what a person can do about it.
+    /// Parses one message.
+    ///
+    /// # Errors
+    /// [`Reject`] says how the sender can correct the message.
     pub fn parse(bytes: &[u8]) -> Result<Self, Reject> {
         if bytes.len() > MAX_MESSAGE_BYTES {
             return Err(Reject::TooLarge { bytes: bytes.len() });
@@ -358,13 +361,12 @@ impl Item {
             || self.entities.iter().any(|entity| nul(&entity.text) || optional_nul(&entity.kind))
     }
 
-    /// The texts to take claims from, with the position a claim's `source` names: the item's own text is 0,
-    /// `sources` follow in their order. Blank texts are left out.
+    /// Returns the non-blank texts with their index: the item's own text, then `sources`.
     pub fn texts(&self) -> impl Iterator<Item = (usize, &str)> {
         self.typed_texts().map(|typed| (typed.position, typed.text))
     }
 
-    /// The same with what kind of text each is and where it stands.
+    /// As [`Self::texts`], with kind and URL.
     pub fn typed_texts(&self) -> impl Iterator<Item = TypedText<'_>> {
         let own = self.text.as_deref().map(|text| (ItemSourceKind::OriginalText, self.url.as_deref(), text));
         let others = self.sources.iter().map(|source| (source.kind, source.url.as_deref(), source.text.as_str()));
@@ -375,14 +377,13 @@ impl Item {
             .map(|(position, (kind, url, text))| TypedText { position, kind, url, text })
     }
 
-    /// Addresses of the pages whose text is part of the item: what it links to is its own voice.
+    /// Returns the URLs of linked pages whose text is part of the item. They are not independent sources.
     pub fn linked(&self) -> impl Iterator<Item = &str> {
         let links = self.sources.iter().filter(|source| source.kind == ItemSourceKind::LinkContext);
         links.filter_map(|source| source.url.as_deref())
     }
 
-    /// The hash of all that the judgement depends on: text, title, summary, sources with their kinds, date, source kinds, and
-    /// what upstream adds for the language model. What is absent or usual adds nothing, so that items without it keep theirs.
+    /// Hash of all inputs of the judgement. Absent and default values add nothing, so that older items keep their hash.
     pub fn content_hash(&self) -> String {
         let published = self.published_at.map(|date| date.to_rfc3339()).unwrap_or_default();
         let kinds = format!("{:?}", self.source_types);

@@ -1,7 +1,10 @@
-//! Types and rules that every room shares. No I/O, no async, no clock of its own.
+//! Types and rules that every module shares.
 //!
-//! Nothing here knows where an item came from or where a result goes. To add a type, put it in the file of its
-//! subject (`item`, `evidence`, `verdict`, `result`, `rules`) and give it a docstring with shape and units.
+//! No I/O, no async code; the time comes from a [`Clock`]. Nothing here knows the origin of an item or the destination
+//! of a result.
+//!
+//! To add a type, put it in the file of its subject (`item`, `evidence`, `verdict`, `result`, `rules`) and document its
+//! shape and units.
 
 pub mod clock;
 pub mod degradation;

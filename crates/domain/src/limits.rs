@@ -1,8 +1,8 @@
-//! Limits of the texts and dates that the store keeps.
+//! Limits of the texts and dates in the store.
 //!
-//! A B-tree index row of Postgres holds 2,704 bytes. Every text that is part of an index key has a limit here, so that a value
-//! that passes validation can be stored. [`check_item`] applies the limits to an item. Stages that take values from outside
-//! (search results, pages, feeds, fact-checks) apply [`is_storable_url`] and [`storable_date`] and drop what exceeds them.
+//! A B-tree index row of Postgres holds 2,704 bytes. Texts in index keys have limits here, so that every validated
+//! value can be stored. [`check_item`] checks items. Values from outside (search results, pages, feeds, fact-checks)
+//! are dropped if they exceed [`is_storable_url`] or [`storable_date`].
 
 use chrono::{DateTime, Datelike as _, Utc};
 
@@ -11,44 +11,43 @@ use super::Item;
 /// Longest URL of a page, feed entry, fact-check or item, bytes. The sitemap protocol has the same limit.
 pub const MAX_URL_BYTES: usize = 2_048;
 
-/// Longest `item_id`, `channel` and `cluster_id`, bytes. Two of them are parts of one index key.
+/// Longest `item_id`, `channel` and `cluster_id`, bytes. One index key has two of them.
 pub const MAX_ID_BYTES: usize = 512;
 
 /// Longest language tag, bytes (RFC 5646, section 4.4.1).
 pub const MAX_LANGUAGE_BYTES: usize = 35;
 
-/// Longest entity, bytes: a name, not a sentence.
+/// Longest entity, bytes. An entity is a name.
 pub const MAX_ENTITY_BYTES: usize = 512;
 
 /// Longest type of an entity, bytes.
 pub const MAX_ENTITY_TYPE_BYTES: usize = 64;
 
-/// Most `sources` of an item. Each source is judged.
+/// Most `sources` of an item. Claims are taken from each.
 pub const MAX_SOURCES: usize = 64;
 
-/// Most `entities` of an item.
 pub const MAX_ENTITIES: usize = 256;
 
-/// Most `cluster_members` of an item. Results name three channels of a cluster.
+/// Most `cluster_members` of an item. Results name only three channels of a cluster.
 pub const MAX_CLUSTER_MEMBERS: usize = 1_000;
 
-/// Most `source_types` of an item. There are seven kinds; repetitions are harmless.
+/// Most `source_types` of an item. Only seven kinds exist, but repetitions are accepted.
 pub const MAX_SOURCE_TYPES: usize = 64;
 
-/// Years that both Postgres and the JSON form of a date (RFC 3339, four digits) can represent.
+/// Years that Postgres and the JSON form of a date (RFC 3339, four digits) can both represent.
 const YEARS: std::ops::RangeInclusive<i32> = 1..=9_999;
 
-/// Returns true if the store can keep this URL as the key of a page, feed entry or fact-check.
+/// True if the store can use the URL as a key.
 pub const fn is_storable_url(url: &str) -> bool {
     url.len() <= MAX_URL_BYTES
 }
 
-/// The date, or `None` if the store cannot represent its year.
+/// Returns the date, or `None` if the store cannot represent its year.
 pub fn storable_date(date: DateTime<Utc>) -> Option<DateTime<Utc>> {
     YEARS.contains(&date.year()).then_some(date)
 }
 
-/// The first limit that an item exceeds, in words for its sender.
+/// Describes, for the sender, the first limit that an item exceeds.
 pub(super) fn check_item(item: &Item) -> Result<(), String> {
     text("item_id", Some(&item.item_id), MAX_ID_BYTES)?;
     text("channel", item.channel.as_deref(), MAX_ID_BYTES)?;

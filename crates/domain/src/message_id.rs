@@ -6,19 +6,17 @@ use serde::Serialize;
 
 use crate::ids;
 
-/// The id of an outgoing message: the same on every copy of it, at the broker and at webhooks.
+/// The id of an outgoing message, equal in all its copies at the broker and at webhooks.
 ///
-/// AMQP carries 255 bytes. A longer text becomes its beginning and a hash of the whole, so that two texts that differ
-/// anywhere stay two ids.
+/// AMQP allows 255 bytes. A longer text becomes its beginning and a hash, so that different texts keep different ids.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct MessageId(String);
 
 impl MessageId {
-    /// The longest id, bytes.
     pub const MAX_BYTES: usize = 255;
 
-    /// Hex digits of the hash, and the separator.
+    /// Length of the separator and the 64 hex digits of the hash.
     const HASH_BYTES: usize = 65;
 
     pub fn new(text: impl Into<String>) -> Self {
@@ -60,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Ids of one run of an item, as the pipeline makes them.
+    /// Ids of one run of an item, as in the pipeline.
     fn of_run(item_id: &str, micros: u64) -> Vec<MessageId> {
         let suffixes = ["result", "reply", "clm_0123456789abcdef0123", "clm_0123456789abcdef0123:correction"];
         suffixes.iter().map(|suffix| MessageId::new(format!("{item_id}:{micros}:{suffix}"))).collect()

@@ -1,28 +1,27 @@
-//! Why a stored item is judged again.
+//! Reasons for the re-evaluation of a stored item.
 
 use crate::words;
 
 words! {
-    /// Why a stored item is judged again, as messages and the history have it.
+    /// Why a stored item is re-evaluated, in messages and the history.
     Reason {
-        /// The numbers that verdicts follow from are others.
+        /// Settings that affect verdicts changed.
         Settings => "settings",
-        /// A domain that one of its passages comes from was put on a list, changed there, or taken off.
+        /// The domain of one of its passages was added to a list, changed there, or removed.
         DomainLists => "domain_lists",
-        /// Another model is at work.
+        /// A model changed.
         Model => "model",
-        /// A page that bears its verdict is no longer kept as it was read.
+        /// A page that its verdict is based on is no longer stored as it was read.
         EvidenceExpired => "evidence_expired",
-        /// A page was read again, and a passage that bears its verdict is no longer there, or the whole page is gone.
+        /// A page was read again: the page or a passage that the verdict is based on no longer exists.
         EvidenceCorrected => "evidence_corrected",
-        /// A fact-checker reviewed a claim like one of its own after it was judged.
+        /// A fact-checker later reviewed a similar claim.
         FactCheck => "fact_check",
     }
 }
 
 impl Reason {
-    /// True where the answer needs a whole new run, in which providers, pages and models are asked; false where it follows from
-    /// what is stored.
+    /// True if providers, pages and models must be queried. False if the stored data suffices.
     pub const fn asks(self) -> bool {
         match self {
             Self::Settings | Self::DomainLists => false,

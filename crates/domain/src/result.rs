@@ -1,4 +1,4 @@
-//! What the daemon publishes, and what the API and the command line print.
+//! The result of an item, as published and as the API and the command line print it.
 
 use std::collections::BTreeMap;
 
@@ -20,42 +20,42 @@ pub struct ItemResult {
     pub message_id: Option<String>,
     pub enriched_at: DateTime<Utc>,
     pub status: Status,
-    /// Causes such as `provider_open:gdelt`, `deadline`, `budget`; empty when everything could be asked.
+    /// Causes such as `provider_open:gdelt`, `deadline`, `budget`. Empty if everything could be queried.
     pub degraded: Vec<String>,
     pub language: Option<String>,
     pub tier: Option<Tier>,
-    /// 0–100; null where nothing was found or nothing can be verified.
+    /// 0–100; null if nothing was found or nothing can be verified.
     pub score: Option<u32>,
-    /// Similarity of the passages to the main claim, 0–1. It does not say that sources agree.
+    /// Similarity of the passages to the main claim, 0–1. It does not mean that sources agree.
     pub agreement: f64,
     pub contradiction: bool,
     pub notes: Vec<Note>,
     pub also_reported_by: Vec<String>,
-    /// Why there is nothing to verify, in a sentence for a reader.
+    /// Why there is nothing to verify, for a reader.
     pub explanation: Option<String>,
     pub overall_summary: Option<String>,
-    /// Hosts and providers consulted, our own knowledge among them; also those that had nothing.
+    /// Hosts and providers that were consulted, also without a result. The evidence store is included.
     pub sources_checked: Vec<String>,
     pub fact_checks: Vec<FactCheck>,
     pub claims: Vec<ClaimResult>,
-    /// The claim whose figures the item carries: the most check-worthy one.
+    /// Id of the most check-worthy claim. The item's figures are those of this claim.
     #[serde(default)]
     pub main_claim: Option<String>,
     pub context: Context,
     pub cost: Cost,
-    /// What each stage did, in a line each.
+    /// One line for each stage.
     pub trace: Vec<String>,
 }
 
 impl ItemResult {
-    /// The claim whose figures the item carries; the first one where none is named.
+    /// Returns the main claim, or the first claim if none is named.
     pub fn main_claim(&self) -> Option<&ClaimResult> {
         let named = |claim: &&ClaimResult| Some(&claim.claim_id) == self.main_claim.as_ref();
         self.claims.iter().find(named).or_else(|| self.claims.first())
     }
 }
 
-/// A published review related to the item.
+/// A published fact-check related to the item.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct FactCheck {
     /// The reviewed claim.
@@ -66,7 +66,7 @@ pub struct FactCheck {
     pub rating_class: RatingClass,
     pub review_date: Option<DateTime<Utc>>,
     pub similarity: f64,
-    /// The claim of ours it was held against.
+    /// The claim of ours that it was compared with.
     pub claim_id: String,
     pub relation: Relation,
     pub language: Option<String>,
@@ -76,41 +76,41 @@ pub struct FactCheck {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct ClaimResult {
     pub claim_id: String,
-    /// The statement as it was checked; behind one that counts from its day ("yesterday") stands when it was written.
+    /// The statement as it was checked. For a relative date ("yesterday"), the date of writing is appended.
     pub text: String,
     pub kind: ClaimKind,
-    /// Position of the text it was taken from: 0 is the item's own, `sources` follow, then pages that it links to.
+    /// Index of its text: 0 is the item's own, then `sources`, then linked pages.
     pub source: usize,
-    /// People, organisations, places and things it names, where a language model found the claim.
+    /// People, organisations, places and things in the claim, if a language model extracted it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entities: Vec<String>,
-    /// Why it can be checked, in the words of the language model that found it.
+    /// Why it can be checked, according to the language model that extracted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_checkable: Option<String>,
-    /// `rules`, `model:<name>` or `fact_check`, joined by `+` where passages in several languages had several; `+llm:<name>` (or
-    /// `+own:<name>`) where an adjudicator was heard beside them.
+    /// `rules`, `model:<name>` or `fact_check`, joined by `+` for passages in several languages. `+llm:<name>` or
+    /// `+own:<name>` is appended if an adjudicator took part.
     pub judge: String,
     pub verdict: Verdict,
     pub decisive: bool,
     pub confidence: f64,
     pub score: Option<u32>,
     pub tier: Tier,
-    /// Mean similarity of the three best-ranked passages to the claim, 0–1. It does not say that sources agree.
+    /// Mean similarity of the three best passages to the claim, 0–1. It does not mean that sources agree.
     pub agreement: f64,
     pub contradiction: bool,
     pub notes: Vec<Note>,
     pub features: Features,
-    /// What the decision model made of the passages; absent where nothing was on topic.
+    /// The decision model's figures; absent if no passage was on topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// Reasoning with `[N]` citations.
+    /// Explanation with `[N]` citations.
     pub justification: String,
     pub citations: Vec<u32>,
     pub evidence: Vec<EvidenceRow>,
     pub correction: Option<Correction>,
 }
 
-/// The features the score is made of.
+/// The inputs of the score.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Features {
     pub e_max: f64,
@@ -122,30 +122,30 @@ pub struct Features {
     pub num_ok: Option<bool>,
 }
 
-/// The figures from which the decision model judged a claim, and the posterior it came to.
+/// Inputs of the decision model and its posterior.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Decision {
-    /// The table of coefficients: `model` or `rules`, by who judged the passages; behind it `+llm` where a language model
-    /// was heard beside it.
+    /// The table of coefficients: `model` or `rules`, like the judge. `+llm` is appended if a language model also
+    /// judged.
     pub table: String,
-    /// The three strongest supports of independent groups, as log-odds above a floor; 0 where there is none.
+    /// The three strongest supports of independent sources, as log-odds above a threshold; 0 if absent.
     pub support: [f64; 3],
-    /// The three strongest contradictions, likewise.
+    /// The three strongest contradictions, in the same form.
     pub against: [f64; 3],
     pub posterior: Posterior,
-    /// What rules saw in its passages beside the judge, when they were judged; those of which no rule holds are left out.
+    /// Rules that matched when the passages were judged. Passages without a match are omitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PassageRules>,
 }
 
-/// The rules that held of one passage, by their ids (`docs/scoring.md`, relations).
+/// Ids of the rules that matched one passage (`docs/scoring.md`, relations).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct PassageRules {
     pub evidence_id: String,
     pub rules: Vec<String>,
 }
 
-/// How likely a claim is to be each of these, judged by its passages alone. The shares sum to 1.
+/// The posterior of a claim, based on its passages alone. The probabilities sum to 1.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Posterior {
     pub supported: f64,
@@ -155,7 +155,8 @@ pub struct Posterior {
 }
 
 impl Posterior {
-    /// The side that has at least that share, and the share. Of equal ones the more cautious: contested, then refuted.
+    /// Returns the side with the largest probability of at least `least`. Of equal sides the more cautious: contested,
+    /// then refuted.
     pub fn side(&self, least: f64) -> Option<(Verdict, f64)> {
         let sides = [
             (Verdict::Contested, self.contested),
@@ -166,16 +167,16 @@ impl Posterior {
         best.filter(|(_, share)| *share >= least)
     }
 
-    /// The side of the largest share, or not enough evidence.
+    /// The side with the largest probability, or `NotEnoughEvidence`.
     pub fn likeliest(&self) -> Verdict {
         self.side(self.open).map_or(Verdict::NotEnoughEvidence, |(side, _)| side)
     }
 }
 
-/// One passage as shown.
+/// One passage in a result.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct EvidenceRow {
-    /// The number justifications cite.
+    /// The number that justifications cite.
     pub n: u32,
     pub evidence_id: String,
     pub url: String,
@@ -184,13 +185,13 @@ pub struct EvidenceRow {
     pub published_at: Option<DateTime<Utc>>,
     pub language: Option<String>,
     pub passage: String,
-    /// By the judge, and by the language model as well where one was heard.
+    /// Combined stance of the judge and, if queried, the language model.
     pub stance: Stance,
-    /// Who gave the three probabilities below, which depends on the language: `model:<name>` or `rules`, with `+translated` where
-    /// it read a translation. Absent where an older version stored the passage.
+    /// Source of the three probabilities: `model:<name>` or `rules`, with `+translated` for a translation. Absent for
+    /// passages of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<String>,
-    /// What the language model alone said; absent where none was asked.
+    /// Stance of the language model alone; absent if none was queried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm_stance: Option<Stance>,
     pub entail: f64,
@@ -207,7 +208,7 @@ pub struct EvidenceRow {
     pub extraction_failed: bool,
 }
 
-/// A proposed mend of the claim.
+/// A proposed correction of the claim.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Correction {
     #[serde(rename = "type")]
@@ -217,15 +218,15 @@ pub struct Correction {
     pub confidence: f64,
     pub note: String,
     pub apply: Apply,
-    /// URLs.
+    /// URLs of the cited passages.
     pub sources: Vec<String>,
-    /// How far the judge found the corrected text borne out by each cited passage it was asked about, the one it comes from
-    /// first. Empty where a passage's own sentence is quoted.
+    /// Support for the corrected text by each cited passage that the judge read; its own passage is first. Empty if a
+    /// sentence is quoted unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub borne_out: Vec<BorneOut>,
 }
 
-/// What the judge said of a corrected text beside one passage.
+/// The judge's figure for the corrected text and one passage.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct BorneOut {
     pub evidence_id: String,
@@ -241,12 +242,11 @@ pub struct Context {
     pub digest_lines: Vec<String>,
 }
 
-/// What the item cost.
+/// Cost of processing the item.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct Cost {
     pub usd: f64,
-    /// Requests sent to providers outside, by provider. Answers from a cache, our own knowledge and the operator's folders
-    /// are none.
+    /// Requests per external provider, without cached answers, evidence store and local folders.
     pub provider_calls: BTreeMap<String, u32>,
     pub llm_calls: u32,
     pub llm_tokens: u32,

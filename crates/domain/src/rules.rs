@@ -1,4 +1,4 @@
-//! Domain rules: who is trusted, who is never asked, how credible a host is.
+//! Domain lists: allowed and denied domains, and their credibility.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use super::verdict::{SourceType, words};
 
 words! {
-    /// Which list a domain stands on.
+    /// The list that contains a domain.
     DomainList { Allow => "allow", Deny => "deny" }
 }
 
-/// One rule as stored and edited. `domain` is lower case without scheme; `*.gov` covers every host below `gov`.
+/// One entry of the domain lists. `domain` is lower case without scheme; `*.gov` covers every host below `gov`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct DomainRule {
     pub domain: String,
     pub list: DomainList,
-    /// 0–1; the list's default when absent (allow: at least 0.7).
+    /// 0–1. The default of the list if absent (allow: at least 0.7).
     #[serde(default)]
     pub credibility: Option<f64>,
     #[serde(default)]
@@ -26,10 +26,10 @@ pub struct DomainRule {
     pub why: Option<String>,
 }
 
-/// An allowed domain is at least this credible.
+/// Lowest credibility of an allowed domain.
 pub const ALLOW_MIN_CREDIBILITY: f64 = 0.7;
 
-/// A credibility that a rule cannot have.
+/// Why a rule cannot have a credibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadCredibility {
     #[error("credibility is between 0 and 1")]
@@ -38,7 +38,7 @@ pub enum BadCredibility {
     AllowedButDoubted,
 }
 
-/// Whether a rule of that list may state that credibility.
+/// Checks that a rule of `list` may have this credibility.
 pub fn check_credibility(list: DomainList, credibility: Option<f64>) -> Result<(), BadCredibility> {
     match credibility {
         Some(value) if !(0.0..=1.0).contains(&value) => Err(BadCredibility::OutOfRange),
@@ -49,7 +49,7 @@ pub fn check_credibility(list: DomainList, credibility: Option<f64>) -> Result<(
     }
 }
 
-/// A domain that cannot be a rule, and why.
+/// Why a text cannot be the domain of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{domain:?} is not a domain: {reason}; write it like example.org, or *.gov for everything below")]
 pub struct BadDomain {
@@ -57,7 +57,7 @@ pub struct BadDomain {
     pub reason: &'static str,
 }
 
-/// Brings what people paste (`https://www.Example.org/page`) to the form rules are kept in (`example.org`).
+/// Normalises user input (`https://www.Example.org/page` to `example.org`).
 pub fn normalize_domain(input: &str) -> Result<String, BadDomain> {
     let bad = |reason| BadDomain { domain: input.to_owned(), reason };
     let trimmed = input.trim().to_lowercase();
@@ -80,12 +80,12 @@ pub fn normalize_domain(input: &str) -> Result<String, BadDomain> {
     Ok(if wildcard { format!("*.{ascii}") } else { ascii })
 }
 
-/// The live lists, looked up by host. A rule covers the host itself and every host below it; the longest rule wins,
-/// and deny wins over allow at the same length.
+/// The current domain lists. A rule covers its host and all hosts below. The longest rule wins; deny wins over allow at
+/// equal length.
 #[derive(Debug, Clone, Default)]
 pub struct DomainRules {
     rules: HashMap<String, DomainRule>,
-    /// With it, nothing outside the allow list is used.
+    /// If true, only domains on the allow list are used.
     pub allowlist_only: bool,
 }
 
@@ -104,7 +104,7 @@ impl DomainRules {
         Self { rules: map, allowlist_only }
     }
 
-    /// The rule that covers a host, the most specific first.
+    /// Returns the most specific rule that covers a host.
     pub fn rule_for(&self, host: &str) -> Option<&DomainRule> {
         let host = host.trim_end_matches('.').to_lowercase();
         let mut rest = host.as_str();
@@ -119,7 +119,7 @@ impl DomainRules {
         }
     }
 
-    /// Deny means never fetched, never evidence. Allow-list-only denies everything else.
+    /// True if the host is never fetched and never evidence.
     pub fn is_denied(&self, host: &str) -> bool {
         match self.rule_for(host) {
             Some(rule) => rule.list == DomainList::Deny,
@@ -131,7 +131,7 @@ impl DomainRules {
         self.rule_for(host).is_some_and(|rule| rule.list == DomainList::Allow)
     }
 
-    /// The allowed domains, in order.
+    /// The allowed domains, sorted.
     pub fn allowed(&self) -> Vec<&str> {
         let mut domains: Vec<&str> = self
             .rules

@@ -1,9 +1,8 @@
-//! Names under which keys stand in addresses, bodies and forms.
+//! Names of parameters and fields that contain keys, in URLs, bodies and forms.
 
 use url::Url;
 
-/// Parameters and fields that carry keys, lower case and without `-` and `_`. Whole names: `pageToken` and `keywords` are
-/// none.
+/// Lower case without `-` and `_`. Only whole names match, so that `pageToken` and `keywords` do not.
 const SECRET_NAMES: [&str; 20] = [
     "key",
     "apikey",
@@ -27,13 +26,13 @@ const SECRET_NAMES: [&str; 20] = [
     "accesskey",
 ];
 
-/// Whether a parameter or field of that name holds a key.
+/// True if a parameter or field with this name contains a key.
 pub fn is_secret_name(name: &str) -> bool {
     let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     SECRET_NAMES.contains(&plain.as_str())
 }
 
-/// Whether a parameter of that address holds a key.
+/// True if a query parameter of the URL contains a key.
 pub fn holds_key(url: &Url) -> bool {
     url.query_pairs().any(|(name, _)| is_secret_name(&name))
 }

@@ -1,6 +1,8 @@
-//! The closed vocabularies: verdicts, tiers, kinds, stances, rating classes.
+//! Closed vocabularies: verdicts, tiers, kinds, stances, rating classes.
+//!
+//! `words!` defines each. To add a value, add a line. Existing words are stored and published, and must not change.
 
-/// Defines an enum whose serde name, database text and metric label are one and the same string.
+/// Defines an enum whose serde name, database text and metric label are one string.
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident => $word:literal),+ $(,)? }) => {
@@ -15,12 +17,12 @@ macro_rules! words {
             /// Every value, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The stored, published and labelled form.
+            /// The stored, published and metric form.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// The value of that word; `None` for any other text.
+            /// Parses a word. Returns `None` for any other text.
             pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }
@@ -36,7 +38,7 @@ macro_rules! words {
 pub use crate::words;
 
 words! {
-    /// What the evidence says of a claim.
+    /// The verdict on a claim.
     Verdict {
         Supported => "supported",
         Refuted => "refuted",
@@ -49,24 +51,24 @@ words! {
 }
 
 impl Verdict {
-    /// True where the store demands a passage or a fact-check of that stance behind the claim.
+    /// True if the store requires a passage or fact-check with a matching stance.
     pub const fn needs_evidence(self) -> bool {
         matches!(self, Self::Supported | Self::Refuted | Self::Contested | Self::Misleading | Self::Outdated)
     }
 }
 
 words! {
-    /// How well an item is corroborated. It speaks of corroboration, not of truth.
+    /// How well sources corroborate an item. It does not measure truth.
     Tier { High => "high", Medium => "medium", Low => "low" }
 }
 
 words! {
-    /// What sort of statement a claim is.
+    /// The kind of a statement.
     ClaimKind { Factual => "factual", Opinion => "opinion", Mixed => "mixed", Ambiguous => "ambiguous" }
 }
 
 words! {
-    /// What one passage says of one claim.
+    /// The stance of a passage for a claim.
     Stance { Supports => "supports", Contradicts => "contradicts", Neutral => "neutral" }
 }
 
@@ -80,45 +82,45 @@ words! {
         False => "false",
         Unproven => "unproven",
         Satire => "satire",
-        /// A label that is no verdict ("Explainer").
+        /// A label that is not a verdict ("Explainer").
         None => "none",
-        /// A text no rule knows. Never a default verdict.
+        /// No rule knows the text. It never becomes a verdict.
         Unknown => "unknown",
     }
 }
 
 words! {
-    /// How a reviewed claim relates to ours.
+    /// How a fact-checked claim relates to ours.
     Relation { Same => "same", Opposite => "opposite", Related => "related", Other => "other" }
 }
 
 words! {
-    /// How an item ended.
+    /// How the processing of an item ended.
     Status { Complete => "complete", Degraded => "degraded", Skipped => "skipped", Failed => "failed" }
 }
 
 words! {
-    /// Where a passage came from.
+    /// The origin of a passage.
     Origin { Kb => "kb", Web => "web", FactCheck => "fact_check", Corpus => "corpus", Api => "api", Database => "database" }
 }
 
 words! {
-    /// Fact-check lookup and channel corroboration only, or the whole evidence pipeline.
+    /// `phase1`: fact-check lookup and channel corroboration only. `phase2`: the whole evidence pipeline.
     Phase { One => "phase1", Two => "phase2" }
 }
 
 words! {
-    /// What to do with a corrected text.
+    /// Whether a corrected text may be applied automatically.
     Apply { Auto => "auto", Review => "review" }
 }
 
 words! {
-    /// What a correction does to the claim.
+    /// The effect of a correction on the claim.
     CorrectionType { Replace => "replace", Update => "update", Clarify => "clarify" }
 }
 
 words! {
-    /// A reason beside the tier that people can act on.
+    /// A reason, in addition to the tier, that people can act on.
     Note {
         NoCorroboration => "no_corroboration",
         ConflictingSources => "conflicting_sources",
@@ -126,19 +128,19 @@ words! {
         Degraded => "degraded",
         NoSources => "no_sources",
         SocialOnly => "social_only",
-        /// Passages speak of the subject and settle nothing.
+        /// The passages are about the subject but decide nothing.
         OnlyRelated => "only_related",
-        /// A language model bears out none of the passages that the verdict rests on.
+        /// A language model confirms none of the verdict's passages.
         JudgesDisagree => "judges_disagree",
         Phase1Only => "phase1_only",
-        /// No model read the passages, in their words or translated: they were compared by words, names and figures.
+        /// No model read the passages. They were compared by words, names and figures.
         WordsOnly => "words_only",
         NoClaims => "no_claims",
     }
 }
 
 words! {
-    /// What kind of site a domain is; drives credibility and what may count as agreement.
+    /// The kind of site, which affects credibility and whether a passage can corroborate.
     SourceType {
         News => "news",
         FactChecker => "fact_checker",

@@ -1,11 +1,9 @@
-//! A language model as one more judge: what it says of a passage moves the judge's own figures, as far as it is reliable and
-//! as far as they allow.
+//! Adds a language model's stance to the judge's probabilities.
 //!
-//! The two are combined as two readers (naive Bayes). The stance that the language model gives a passage makes that stance
-//! likelier, by a factor that follows from its reliability. Beside a model of ours the factor is smaller, because both models
-//! err on the same passages. Where our judge reads the opposite, the language model's side counts as doubt (neutral). What it
-//! makes of a claim is never decisive by itself ([`super::verdicts::assess`]). So no verdict turns without a passage whose own
-//! reading allows it, whatever the language model answers and whatever a page orders it to answer.
+//! Both combine as two readers (naive Bayes), with a factor from the language model's reliability. The factor is
+//! smaller with an NLI model, because both err on the same passages. If the judge reads the opposite, the language
+//! model counts as neutral, and it alone is never decisive ([`super::verdicts::assess`]). So no answer or injected
+//! order changes a verdict without a passage that allows it.
 
 use corroborate_domain::evidence::{Adjudication, JudgedPassage, StanceProbabilities};
 use corroborate_domain::verdict::Stance;
@@ -13,21 +11,20 @@ use corroborate_domain::verdict::Stance;
 use super::decision::JudgeKind;
 use super::scoring::Scoring;
 
-/// Starting figures where only words were compared and no rule takes a side: the share of common words does not show who is
-/// right (docs/quality.md).
+/// Starting probabilities if only words were compared and no rule takes a side. Common words do not predict the answer
+/// (`docs/quality.md`).
 const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradict: 0.25, neutral: 0.5 };
 
-/// Part of its weight (as a power) that a language model keeps beside a model of ours: the two err on the same passages, and
-/// ours is calibrated. With .4 a scripted model that is right in 90 % of stances brings English news claims from .59 to .71
-/// right, and one that is right in 50 % costs nothing (`cargo bench --bench adjudication`, docs/quality.md).
+/// Exponent of the language model's weight next to an NLI model. With .4, a scripted model that is 90 % right raises
+/// English news claims from .59 to .71 right. One that is 50 % right costs nothing (`cargo bench --bench adjudication`,
+/// `docs/quality.md`).
 const BESIDE_A_MODEL: f64 = 0.4;
 
-/// Weighted share of the claim's numbers, names and key words that a passage must hold to support it where only words were
-/// compared. A text that only orders the reader to agree names little of the claim. Chosen by reason, not by a measurement.
+/// Minimum weighted share of the claim's numbers, names and key words for support, if only words were compared.
+/// Excludes texts that only order the reader to agree. Chosen, not measured.
 const NAMES_THE_CLAIM: f64 = 0.3;
 
-/// The language model's stance as it counts: its side where the judge's own reading does not take the opposite side, otherwise
-/// neutral. `None` where no language model was asked.
+/// Returns the language model's stance, or neutral if the judge takes the opposite side. `None` if it was not asked.
 pub fn heard(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Option<Adjudication> {
     let said = passage.adjudication?;
     let conflict = scoring.limits.conflict;
@@ -48,7 +45,7 @@ fn takes_a_side(passage: &JudgedPassage) -> bool {
     passage.stance() != Stance::Neutral
 }
 
-/// The passages as both judges read them; `None` where no language model was asked about any.
+/// Returns the passages with combined probabilities; `None` if the language model judged none.
 pub fn combined(kind: JudgeKind, scoring: &Scoring, passages: &[JudgedPassage]) -> Option<Vec<JudgedPassage>> {
     let was_asked = passages.iter().any(|passage| passage.adjudication.is_some());
     was_asked.then(|| passages.iter().map(|passage| of_both(kind, scoring, passage)).collect())
@@ -62,14 +59,14 @@ fn of_both(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Judge
         StanceProbabilities { entail, contradict, neutral }
     };
     let Some(said) = heard(kind, scoring, passage) else {
-        // Where only words were compared, a share of them is no figure beside a reader's.
+        // A share of common words is not comparable with a model's figure.
         let is_unread = kind == JudgeKind::Rules && !takes_a_side(passage);
         let StanceProbabilities { entail, contradict, neutral } =
             if is_unread { StanceProbabilities::NEUTRAL } else { own };
         return JudgedPassage { entail, contradict, neutral, ..passage.clone() };
     };
     let StanceProbabilities { entail, contradict, neutral } = weighed(own, said.stance, weight_beside(kind, scoring));
-    // Where only words were compared, a report in other words seems off topic; who takes a side on the claim speaks of it.
+    // By words alone a paraphrase looks off topic.
     let speaks_of_it = kind == JudgeKind::Rules && said.stance != Stance::Neutral;
     JudgedPassage {
         entail,
@@ -81,7 +78,7 @@ fn of_both(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Judge
     }
 }
 
-/// What a stance weighs: how much likelier a reader of that reliability says what is so than another stance.
+/// Returns how much likelier such a reader gives the right stance than another one.
 fn weight_beside(kind: JudgeKind, scoring: &Scoring) -> f64 {
     let reliability = scoring.llm_reliability;
     let ratio = reliability / ((1.0 - reliability) / 2.0);
@@ -91,7 +88,6 @@ fn weight_beside(kind: JudgeKind, scoring: &Scoring) -> f64 {
     }
 }
 
-/// Own probabilities with what a second reader said: that stance is so many times likelier than before, beside the others.
 pub fn weighed(own: StanceProbabilities, said: Stance, times: f64) -> StanceProbabilities {
     let of = |stance| if said == stance { times } else { 1.0 };
     let entail = own.entail * of(Stance::Supports);

@@ -1,12 +1,10 @@
-//! Similarity of a claim and a passage: meaning and names. It is not a stance: a denial shares all words but one with what
-//! it denies.
+//! Similarity by meaning and names; no stance, because a denial shares nearly all words.
 
 use corroborate_language::entities;
 
 use super::profile::TextProfile;
 
-/// Mean of max(0, cosine) and entity overlap; the cosine alone where the claim names no entity (`docs/scoring.md`). 0–1. Without
-/// embeddings of one length the cosine counts 0.
+/// Mean of max(0, cosine) and entity overlap, 0–1; only the cosine without an entity (`docs/scoring.md`).
 pub fn agreement(claim: &TextProfile, evidence_claim: &TextProfile) -> f64 {
     let near = cosine(claim, evidence_claim).max(0.0);
     match entity_overlap(claim, evidence_claim) {
@@ -15,7 +13,7 @@ pub fn agreement(claim: &TextProfile, evidence_claim: &TextProfile) -> f64 {
     }
 }
 
-/// Weighted Jaccard of the names, `None` where the claim has none.
+/// Weighted Jaccard of the names; `None` if the claim has none.
 pub fn entity_overlap(claim: &TextProfile, evidence_claim: &TextProfile) -> Option<f64> {
     if claim.entities.is_empty() {
         return None;
@@ -23,12 +21,12 @@ pub fn entity_overlap(claim: &TextProfile, evidence_claim: &TextProfile) -> Opti
     entities::overlap(&claim.entities, &evidence_claim.entities)
 }
 
-/// Cosine of the embeddings, −1 to 1; 0 where one is missing, or they are of different lengths or spaces.
+/// Cosine of the embeddings, −1 to 1; 0 if one is missing, or length or space differ.
 pub fn cosine(a: &TextProfile, b: &TextProfile) -> f64 {
     if a.embedding.len() != b.embedding.len() || a.space != b.space {
         return 0.0;
     }
-    // Both are of unit length, as every embedder promises; four sums let the compiler use wide registers.
+    // Both have unit length; four sums let the compiler vectorise.
     let mut sums = [0.0f32; 4];
     let (left, right) = (a.embedding.chunks_exact(4), b.embedding.chunks_exact(4));
     let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(x, y)| x * y).sum();

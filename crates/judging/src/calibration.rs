@@ -1,8 +1,7 @@
-//! Figures held to what people said: a logistic curve from a raw figure to how often it turned out to be right, fitted on
-//! labelled rows and measured by cross-validation, so that no row is told by a curve that has seen its claim.
+//! Calibrates figures: a logistic curve maps a raw figure to the share of right answers.
 //!
-//! Logistic, not isotonic: a file of some hundred claims has a few dozen verdicts of a kind, and steps fitted to so few
-//! are the noise of that file.
+//! Cross-validation measures each claim with curves that have not seen it. Logistic instead of isotonic, because files
+//! have only dozens of verdicts of a kind.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +12,15 @@ use corroborate_domain::verdict::Verdict;
 
 use super::evaluation::ReliabilityBin;
 
-/// Parts that labelled rows are cut into. Ten is the custom; more differ little and cost more.
 pub const FOLDS: usize = 10;
 
-/// Pull of the slope towards zero, the weight of a prior with a standard deviation of 1: a few rows say little about how
-/// a figure rises, and without it their noise would be told as certainty. The level is free.
+/// Regularisation of the slope: a prior with standard deviation 1, against noise in few rows. The offset is free.
 const PULL: f64 = 1.0;
 
-/// Newton's method on a convex sum of two unknowns settles in under ten steps.
+/// Maximum number of Newton steps; under ten are needed.
 const STEPS: usize = 60;
 
-/// 1 / (1 + exp(−(slope·figure + offset))). The slope is never below 0: a surer figure never says less.
+/// The curve 1 / (1 + exp(−(slope·figure + offset))), with slope ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Logistic {
@@ -32,13 +29,11 @@ pub struct Logistic {
 }
 
 impl Logistic {
-    /// The share of rows like this that hold, 0–1.
     pub fn at(self, figure: f64) -> f64 {
         1.0 / (1.0 + (-(self.slope * figure + self.offset)).exp())
     }
 
-    /// The curve of these figures, each with whether it held. Platt's targets keep it off 0 and 1, however one-sided the
-    /// rows are; of no rows it says 0.5.
+    /// Fits the curve with Platt's targets, which keep it off 0 and 1; 0.5 without rows.
     pub fn fit(rows: &[(f64, bool)]) -> Self {
         let held = rows.iter().filter(|(_, holds)| *holds).count() as f64;
         let failed = rows.len() as f64 - held;
@@ -56,7 +51,7 @@ impl Logistic {
         if curve.slope >= 0.0 { curve } else { Self { slope: 0.0, offset: level } }
     }
 
-    /// One step of Newton's method; `None` where the rows leave no direction.
+    /// One Newton step; `None` if the rows give no direction.
     fn step(self, rows: &[(f64, bool)], targets: (f64, f64)) -> Option<Self> {
         let mut gradient = (PULL * self.slope, 0.0);
         let (mut of_slope, mut of_both, mut of_offset) = (PULL, 0.0, 0.0);
@@ -79,18 +74,16 @@ impl Logistic {
     }
 }
 
-/// A figure of a labelled row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Labelled<'a> {
-    /// Rows of one claim are never parted: one would betray the other.
+    /// Rows of one claim stay in one fold.
     pub claim: &'a str,
-    /// Rows of one kind share a curve: what is called refuted errs at another rate than what is called supported.
+    /// Each kind has its curve, because error rates differ.
     pub kind: &'static str,
     pub figure: f64,
     pub holds: bool,
 }
 
-/// One curve a kind, from all rows.
 pub fn curves(rows: &[Labelled<'_>]) -> BTreeMap<&'static str, Logistic> {
     let mut of_kind: BTreeMap<&'static str, Vec<(f64, bool)>> = BTreeMap::new();
     for row in rows {
@@ -99,8 +92,8 @@ pub fn curves(rows: &[Labelled<'_>]) -> BTreeMap<&'static str, Logistic> {
     of_kind.into_iter().map(|(kind, rows)| (kind, Logistic::fit(&rows))).collect()
 }
 
-/// What each row is told by curves that have seen nothing of its claim, in the order given, 0–1. The claim's text says
-/// which part it is in, so that the order of the rows changes nothing.
+/// Returns predictions in row order, 0–1, by curves that have not seen the row's claim. Folds depend only on the
+/// claim's text.
 pub fn cross_validated(rows: &[Labelled<'_>], folds: usize) -> Vec<f64> {
     let folds = folds.max(2);
     let parts: Vec<usize> = rows.iter().map(|row| part(row.claim, folds)).collect();
@@ -117,29 +110,25 @@ pub fn cross_validated(rows: &[Labelled<'_>], folds: usize) -> Vec<f64> {
     rows.iter().zip(&parts).map(told).collect()
 }
 
-/// The part of a claim: its text's hash, which is as good as chance.
 fn part(claim: &str, folds: usize) -> usize {
     let hash = ids::sentence_hash(claim);
     hash.get(..8).and_then(|head| usize::from_str_radix(head, 16).ok()).unwrap_or(0) % folds
 }
 
-/// Curves that stand in for what the rules give uncalibrated. Fitted on labelled claims by `corroborate eval`, and used
-/// where the operator names their file.
+/// Curves from `corroborate eval`, used if the operator configures their file.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
-    /// From the raw score to the share of such claims that people call supported, in place of the sigmoid.
+    /// Raw score → share labelled supported; replaces the sigmoid.
     pub score: Logistic,
-    /// From the confidence in a verdict of each side to how often it is right.
-    /// `None` for a side that no labelled claim was given.
+    /// Confidence → share right; `None` without labelled claims.
     pub supported: Option<Logistic>,
     pub refuted: Option<Logistic>,
     pub contested: Option<Logistic>,
 }
 
 impl Calibration {
-    /// The confidence in a verdict, calibrated. A verdict that takes no side, or one without a curve, stays at what it was,
-    /// and so does 0: nothing was weighed.
+    /// Returns the calibrated confidence. A verdict without a side or curve, and 0, stay unchanged.
     pub fn confidence(&self, verdict: Verdict, confidence: f64) -> f64 {
         let curve = match verdict {
             Verdict::Supported => self.supported,
@@ -154,32 +143,34 @@ impl Calibration {
     }
 }
 
-/// A calibration with what it rests on, as it is written to a file.
+/// A calibration with its provenance, as stored in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
-    /// The name of the labelled file.
     pub data: String,
-    /// Who judged its passages: another judge needs curves of its own.
+    /// Another judge needs other curves.
     pub judge: String,
-    /// Claims it was fitted on.
     pub rows: usize,
     pub curves: Calibration,
-    /// How far the confidence is off on claims its curves have not seen, and the table behind it.
+    /// Error on unseen claims, and its bins.
     pub confidence_error: f64,
     pub confidence_reliability: Vec<ReliabilityBin>,
-    /// The same of the score.
+    /// The same for the score.
     pub score_error: f64,
     pub score_reliability: Vec<ReliabilityBin>,
 }
 
 impl Fitted {
-    /// Reads such a file; the error says what is wrong with it.
+    /// Reads a stored calibration.
+    ///
+    /// # Errors
+    ///
+    /// Returns the parse error or the invalid curve.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Calibration { score, supported, refuted, contested } = fitted.curves;
         let mut curves = [supported, refuted, contested].into_iter().flatten().chain([score]);
-        // JSON knows no infinity, but 1e999 is read as one.
+        // JSON has no infinity, but 1e999 is read as one.
         if curves.all(|curve| curve.slope >= 0.0 && curve.slope.is_finite() && curve.offset.is_finite()) {
             Ok(fitted)
         } else {
@@ -195,7 +186,7 @@ mod tests {
     use super::super::evaluation::{calibration_error, reliability};
     use super::*;
 
-    /// `of` figures evenly from 0 to 1, of which so many hold as the curve says, spread without chance.
+    /// `of` figures evenly from 0 to 1, labelled by the curve without randomness.
     fn drawn(curve: Logistic, of: usize) -> Vec<(f64, bool)> {
         let mut owed = 0.0;
         (0..of)
@@ -235,7 +226,6 @@ mod tests {
         );
     }
 
-    /// Figures that say "1" and hold half the time: far off as they are, right once calibrated.
     #[test]
     fn an_overconfident_judge_is_brought_to_what_it_deserves() {
         let claims: Vec<String> = (0..400).map(|n| format!("claim {n}")).collect();
@@ -244,7 +234,7 @@ mod tests {
             .enumerate()
             .map(|(n, claim)| {
                 let (kind, figure) = if n % 4 == 0 { ("supported", 0.97) } else { ("refuted", 1.0) };
-                // Nineteen of twenty of the first kind hold, and every second of the other.
+                // Nineteen of twenty of the first kind hold, and half of the other.
                 let holds = if kind == "supported" { n % 80 != 0 } else { n % 2 == 0 };
                 Labelled { claim, kind, figure, holds }
             })
@@ -260,14 +250,13 @@ mod tests {
         assert!((refuted.at(1.0) - share).abs() < 0.02);
     }
 
-    /// Every claim stands there twice with one label of its own. Were the two parted, a curve could know the answer.
+    /// Every claim has two rows with one label.
     #[test]
     fn no_row_is_told_by_a_curve_that_saw_its_claim() {
         let rows: Vec<Labelled<'_>> = [("a", true), ("b", false), ("a", true), ("b", false)]
             .map(|(claim, holds)| Labelled { claim, kind: "k", figure: 0.5, holds })
             .to_vec();
         let told = cross_validated(&rows, FOLDS);
-        // What tells of "a" has seen "b" alone, which failed, and the reverse.
         assert!(told[0] < 0.5 && told[2] < 0.5 && told[1] > 0.5 && told[3] > 0.5, "{told:?}");
         let alone = [Labelled { claim: "a", kind: "only one", figure: 0.9, holds: true }];
         assert!((cross_validated(&alone, 10)[0] - 0.5).abs() < 1e-9, "nothing was seen of its kind");
@@ -283,7 +272,7 @@ mod tests {
             (Verdict::Supported, 0.6, 95),
             (Verdict::Refuted, 1.0, 50),
             (Verdict::Outdated, 0.2, 50),
-            // Nothing is known of these.
+            // No curve exists for these.
             (Verdict::Contested, 0.9, 90),
             (Verdict::Misleading, 0.9, 90),
             (Verdict::NotEnoughEvidence, 0.0, 0),

@@ -1,8 +1,7 @@
-//! What no weight may buy back: a passage that states nothing, that is taken back, or that tells of something else takes no
-//! side, however sure a judge is of its words.
+//! Caps stance probabilities: a passage that states nothing, is retracted or is about something else takes no side.
 //!
-//! The caps are the answers of four relations ([`crate::relations`]); figures and dates have one of their own
-//! ([`crate::numbers::apply`]). A cap lowers a side and never raises one.
+//! Caps follow from four relations ([`crate::relations`]); figures and dates have their own
+//! ([`crate::numbers::apply`]). A cap never raises a side.
 
 use corroborate_domain::evidence::StanceProbabilities;
 
@@ -13,16 +12,15 @@ use crate::relations::time::MAY_BE_OTHER;
 use crate::relations::{Relation, Relations, relations};
 use crate::stance::UNDECIDED;
 
-/// Another time speaks against the claim where such a thing happens once, and says nothing where it may have happened twice:
-/// between a passage's side (0.5) and a plain contradiction (0.7).
+/// Maximum contradiction by another time of an event that may recur. Between a side (0.5) and a plain contradiction
+/// (0.7).
 const MAY_BE_ANOTHER: f64 = 0.65;
 
-/// The probabilities as far as the passage's own words allow.
 pub fn capped(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
     capped_by(&relations(claim, passage), given)
 }
 
-/// The same where the relations are known.
+/// [`capped`] with known relations.
 pub fn capped_by(relations: &Relations, given: StanceProbabilities) -> StanceProbabilities {
     let (most_entail, most_contradict) = (most_entail(relations), most_contradict(relations));
     let (entail, contradict) = (given.entail.min(most_entail), given.contradict.min(most_contradict));
@@ -32,8 +30,7 @@ pub fn capped_by(relations: &Relations, given: StanceProbabilities) -> StancePro
     StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) }
 }
 
-/// The most a passage may support: what it does not state as a fact, says of others, or tells of another time or group, it
-/// does not bear out.
+/// Maximum support: low if the passage states no fact, or has other actors, time or group.
 fn most_entail(relations: &Relations) -> f64 {
     let differs = |relation| relations.differs(relation);
     let is_silent = differs(Relation::Factuality)
@@ -43,8 +40,8 @@ fn most_entail(relations: &Relations) -> f64 {
     if is_silent { UNDECIDED } else { 1.0 }
 }
 
-/// The most a passage may contradict: another occasion, group or place is silence, and that somebody denies a claim refutes
-/// nothing unless the passage denies it too.
+/// Maximum contradiction: low for another occasion, group or place. A reported denial refutes only if the passage also
+/// denies.
 fn most_contradict(relations: &Relations) -> f64 {
     let only_told = relations.holds(DENIED_BY) && !relations.differs(Relation::Polarity);
     if relations.holds(MAY_BE_OTHER) {

@@ -1,6 +1,6 @@
-//! Which passages a verdict is shown with: two or three, the strongest for it, from different groups, the newest first
-//! among equals. Where both sides are heard, a group that takes both is heard on both. Where nothing takes a side outright
-//! that a verdict rests on, what leans to it is cited: a lean shows what it leans on, and a doubt shows the doubt.
+//! Chooses two or three passages for a verdict: strongest first, of different groups, newest first among equals. A
+//! group on both sides is cited for each. Without an outright passage for the verdict's side, leaning passages or the
+//! doubt are cited.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +8,18 @@ use super::labels::MAY_CONTRADICT;
 use corroborate_domain::evidence::JudgedPassage;
 use corroborate_domain::verdict::{Stance, Verdict};
 
-/// A reader looks at two or three sources, not at eight.
 const MOST: usize = 3;
 
-/// Passages whose probability differs by less than this are equals: no judge is surer than that.
+/// Passages closer than this are equal, because no judge is more precise.
 const EQUAL_WITHIN: f64 = 0.05;
 
-/// Indices into `passages`, the strongest first. Off-topic and social passages are never cited.
+/// Returns indices into `passages`, never of off-topic or social ones.
 pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
     let sides: &[Stance] = match verdict {
         Verdict::Refuted => &[Stance::Contradicts],
-        // The new state of things first, then what was true before.
+        // The new state first, then the earlier one.
         Verdict::Outdated => &[Stance::Contradicts, Stance::Supports],
-        // What contradicts outright is cited beside what a verdict rests on.
+        // Outright contradictions are cited too.
         Verdict::Supported | Verdict::Misleading | Verdict::Contested | Verdict::NotEnoughEvidence => {
             &[Stance::Supports, Stance::Contradicts]
         }
@@ -38,7 +37,7 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
         .collect();
     let mut groups = BTreeSet::new();
     let mut chosen = Vec::new();
-    // The sides take turns, so that both are heard before either is heard twice.
+    // The sides alternate.
     loop {
         let mut moved = false;
         for (side, queue) in queues.iter_mut().enumerate() {
@@ -59,12 +58,10 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
     }
 }
 
-/// True of a passage that takes no side and yet leaves a doubt.
 pub(super) fn may_contradict(passage: &JudgedPassage) -> bool {
     passage.stance() == Stance::Neutral && passage.contradict >= MAY_CONTRADICT
 }
 
-/// True of a passage that takes no side and leans to that one.
 pub(super) fn leans(passage: &JudgedPassage, side: Stance) -> bool {
     let (own, other) = match side {
         Stance::Supports => (passage.entail, passage.contradict),
@@ -73,8 +70,8 @@ pub(super) fn leans(passage: &JudgedPassage, side: Stance) -> bool {
     passage.stance() == Stance::Neutral && own > other
 }
 
-/// The on-topic passages of a stance, strongest first; where there is none, those that lean to it. With `open`, of a claim
-/// on which no side is taken, only those that may contradict; with `outright` none.
+/// Returns the passages of a stance, strongest first, else leaning ones. With `open` (no side taken) only possible
+/// contradictions, with `outright` no leaning ones.
 fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, open: bool, outright: bool) -> Vec<usize> {
     let on_topic = || {
         let numbered = passages.iter().enumerate();
@@ -154,7 +151,6 @@ mod tests {
             prop_assert!(cited.len() <= 3);
             let once: BTreeSet<usize> = cited.iter().copied().collect();
             prop_assert_eq!(once.len(), cited.len(), "no passage twice");
-            // A group is heard once on each side.
             let most = if Verdict::ALL[which] == Verdict::Refuted { 1 } else { 2 };
             let group = |index: usize| &passages[index].independent_group;
             let of = |one: usize| cited.iter().filter(|other| group(**other) == group(one)).count();

@@ -1,10 +1,9 @@
-//! A text that a language model wrote, held against the passages it cites.
+//! Checks a language model's text against the passages that it cites.
 //!
-//! `[N]` in it names a passage by its place, from 1. The text is used only where all of it stands in what it cites: every
-//! figure and date of a sentence in that sentence's passages, every name and quotation too, across languages. What the claim
-//! says may be told as the claim's. Nothing of it is mended: what does not hold is thrown away whole, and the words that the
-//! rules make stand in its place. Whether a sentence means what its passage means is not checked here: the verdict is decided
-//! without it.
+//! `[N]` names a passage by place, from 1. Figures and dates must be in the sentence's own passages; names and
+//! quotations in any cited passage, across languages. A sentence may repeat the claim if it attributes the words to it.
+//! A text that fails is dropped whole, and the rule-based text replaces it. The meaning is not checked, because the
+//! verdict does not depend on it.
 
 mod figures;
 mod names;
@@ -21,35 +20,35 @@ use corroborate_language::{dates, detect, has_cyrillic, sentences, tokens};
 
 use crate::profile::TextProfile;
 
-/// Longest text, characters: three short sentences with room to spare.
+/// Maximum characters: three short sentences.
 pub const LONGEST: usize = 600;
 
-/// Letters from which a text has a language.
+/// Minimum number of letters for language detection.
 const LETTERS_OF_A_LANGUAGE: usize = 16;
 
-/// Confidence from which a text of the same alphabet is of another language.
+/// Confidence from which a text in the same alphabet is in another language.
 const SURELY_OTHER: f64 = 0.6;
 
-/// What a model says of itself and of what it was told.
+/// Words of a model about itself or its instructions.
 static OF_ITSELF: Words = Words::of("cited_text.itself");
 
-/// What presents something as the claim's and not as a passage's.
+/// Words that attribute a statement to the claim.
 static OF_THE_CLAIM: Words = Words::of("cited_text.claim");
 
-/// What stands before a figure that is not so.
+/// Words before a figure that is denied.
 static CONTRAST: Words = Words::of("cited_text.contrast");
 
-/// A passage, or the claim, with what a reader sees of it.
+/// A passage or the claim, as a reader sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Source<'a> {
     pub text: &'a str,
-    /// Stands beside the passage, so names may come from it.
+    /// Shown with the passage, so names may come from it.
     pub title: Option<&'a str>,
-    /// Whose page it is; empty of a claim.
+    /// Empty for a claim.
     pub domain: &'a str,
-    /// ISO 639-1, where known.
+    /// ISO 639-1.
     pub language: Option<&'a str>,
-    /// The day its relative dates are counted from.
+    /// Base of relative dates.
     pub day: Option<DateTime<Utc>>,
 }
 
@@ -65,31 +64,28 @@ impl<'a> From<&'a JudgedPassage> for Source<'a> {
     }
 }
 
-/// Why a text is thrown away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
-    /// It cites nothing.
     Uncited,
-    /// `[N]` of no passage.
+    /// `[N]` without a passage N.
     NoSuchPassage,
-    /// A figure, a date or a quantity that its sentence's passages do not state.
+    /// A figure, date or quantity that its sentence's passages lack.
     Figure,
-    /// A name that no cited passage and not the claim has.
+    /// A name that neither cited passages nor claim have.
     Name,
-    /// A quotation that no cited passage has word for word.
+    /// A quotation that no cited passage has verbatim.
     Quotation,
-    /// An address or an e-mail.
+    /// A web or e-mail address.
     Address,
-    /// Another language than asked for.
     Language,
-    /// Markup, brackets besides `[N]`, lines.
+    /// Markup, brackets other than `[N]`, or line breaks.
     Markup,
     TooLong,
-    /// It speaks of its writer or of instructions.
+    /// Mentions the model or its instructions.
     OfItself,
-    /// It names another verdict than the one that stands.
+    /// Names another verdict.
     Verdict,
-    /// It cites none of the passages that the verdict rests on.
+    /// Cites no passage of the verdict.
     Stance,
 }
 
@@ -112,18 +108,17 @@ impl Unsupported {
     }
 }
 
-/// A source, read once.
 #[derive(Debug)]
 struct Side<'a> {
     source: Source<'a>,
     profile: TextProfile,
-    /// What relative dates are counted from, in the source and in a sentence that is held against it.
+    /// Base of relative dates, also for sentences compared with it.
     day: DateTime<Utc>,
 }
 
 impl<'a> Side<'a> {
     fn new(source: Source<'a>) -> Self {
-        // "On 3 May" on a page without a date belongs to the first year that the page names.
+        // An undated page's "on 3 May" belongs to the first year that it names.
         let told = || dates::dates(source.text, None).first().map(|date| date.start).and_then(midnight);
         let any = || NaiveDate::from_ymd_opt(2000, 1, 1).and_then(midnight).unwrap_or_default();
         let day = source.day.or_else(told).unwrap_or_else(any);
@@ -139,15 +134,14 @@ fn midnight(day: NaiveDate) -> Option<DateTime<Utc>> {
     day.and_hms_opt(0, 0, 0).map(|moment| moment.and_utc())
 }
 
-/// A sentence without its marks, and the places of the passages it cites, from 0.
+/// A sentence without marks, and its passages' places, from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sentence {
     text: String,
     cites: Vec<usize>,
 }
 
-/// The places, from 0, of the passages that the text cites, in order, each once; or why it is not to be used. `language` is
-/// what it was to be written in, where that is known.
+/// Returns the distinct cited places (from 0) in order, or why the text is dropped. `language` is the requested one.
 pub fn hold(
     text: &str,
     passages: &[Source<'_>],
@@ -171,8 +165,8 @@ pub fn hold(
     Ok(cited)
 }
 
-/// Whether one sentence may be read in the claim's place: all of its figures, names and quotations stand in one of the
-/// passages, or in the claim as it is. It cites nothing itself.
+/// Checks one sentence without citations that may replace the claim: its figures, names and quotations are in one
+/// passage or the claim.
 pub fn hold_in_its_place(
     text: &str,
     passages: &[Source<'_>],
@@ -191,7 +185,6 @@ pub fn hold_in_its_place(
     Told { words: text, language, own: &all, all: &all, claim: &claim, is_in_its_place: true }.hold()
 }
 
-/// Whether it is plain words in the language asked for, of the world and not of their writer.
 fn hold_manner(text: &str, cited: &[&Side<'_>], claim: &Side<'_>, language: Option<&str>) -> Result<(), Unsupported> {
     let bare = plain(text, cited)?;
     if is_of_another_language(&bare, language) {
@@ -200,16 +193,15 @@ fn hold_manner(text: &str, cited: &[&Side<'_>], claim: &Side<'_>, language: Opti
     if is_of_itself(&bare, cited, claim) { Err(Unsupported::OfItself) } else { Ok(()) }
 }
 
-/// A sentence with what it may say.
 struct Told<'a> {
     words: &'a str,
     language: Option<&'a str>,
-    /// The passages that it cites itself.
+    /// Cited by the sentence.
     own: &'a [&'a Side<'a>],
-    /// All that the text cites.
+    /// Cited by the text.
     all: &'a [&'a Side<'a>],
     claim: &'a Side<'a>,
-    /// It is to stand in the claim's place, and keeps what the claim says right.
+    /// The sentence replaces the claim and may keep its correct parts.
     is_in_its_place: bool,
 }
 
@@ -220,7 +212,7 @@ impl Told<'_> {
         names::hold(self)
     }
 
-    /// Whether what stands at that byte is told as the claim's: the sentence cites nothing, or its clause says so before it.
+    /// Whether the words at a byte offset are the claim's: the sentence cites nothing, or its clause attributes them.
     fn is_of_the_claim(&self, at: usize) -> bool {
         if self.own.is_empty() || self.is_in_its_place {
             return true;
@@ -228,7 +220,7 @@ impl Told<'_> {
         let before = self.words.get(..at).unwrap_or_default();
         let clause = before.rsplit([',', ';', ':', '—', '–']).next().unwrap_or_default();
         let words: Vec<String> = tokens::tokens(clause, self.language).into_iter().map(|word| word.text).collect();
-        // "Not 40", "instead of 40"; but "not fewer than 40" is told as so.
+        // "Not 40" and "instead of 40" are denied; "not fewer than 40" is not.
         let is_denied = match words.as_slice() {
             [.., one, other] => CONTRAST.has(other) || CONTRAST.has(&format!("{one} {other}")),
             [only] => CONTRAST.has(only),
@@ -238,7 +230,6 @@ impl Told<'_> {
     }
 }
 
-/// Every `[N]`, as places from 0.
 fn citations(text: &str, passages: usize) -> Result<Vec<usize>, Unsupported> {
     if text.chars().count() > LONGEST {
         return Err(Unsupported::TooLong);
@@ -255,7 +246,7 @@ fn citations(text: &str, passages: usize) -> Result<Vec<usize>, Unsupported> {
 
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s*\[(\d{1,4})\]").ok());
 
-/// The places of the marks of a text, from 0; `None` of one that can be no place.
+/// The places of all marks, from 0; `None` for an impossible one.
 fn marks(text: &str) -> impl Iterator<Item = Option<usize>> {
     let found = MARK.as_ref().into_iter().flat_map(|mark| mark.captures_iter(text));
     found.map(|found| found.get(1)?.as_str().parse::<usize>().ok()?.checked_sub(1))
@@ -265,8 +256,7 @@ fn without_marks(text: &str) -> String {
     MARK.as_ref().map_or_else(|| text.to_owned(), |mark| mark.replace_all(text, "").trim().to_owned())
 }
 
-/// The text with `[N]` by those places, from 0, and without the marks of others: `places` are the old ones in the order of
-/// their new numbers.
+/// The text with renumbered marks and without others. `places` has old places (from 0) in the order of new numbers.
 pub fn renumbered(text: &str, places: &[usize]) -> String {
     let Some(mark) = MARK.as_ref() else { return text.to_owned() };
     let number = |found: &regex::Captures<'_>| {
@@ -277,7 +267,7 @@ pub fn renumbered(text: &str, places: &[usize]) -> String {
             .map_or_else(String::new, |new| format!("{space}[{}]", new + 1))
     };
     let kept = mark.replace_all(text, number);
-    // Where the first of several marks went, its space went with it.
+    // Restores the space before a mark if the first of several was removed.
     let mut before = ' ';
     let mut told = String::with_capacity(kept.len());
     for c in kept.chars() {
@@ -295,7 +285,7 @@ static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)http
 static DOMAIN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\b[\p{L}\d][\p{L}\d-]*(?:\.[\p{L}\d-]+)*\.(?:[a-z]{2,}|рф|укр)\b").ok());
 
-/// The text without marks, quotations and the domains of what it cites, where it is plain words.
+/// The text without marks, quotations and cited domains, if plain.
 fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, Unsupported> {
     let bare = without_domains(&without_marks(text), cited);
     let found = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_none_or(|pattern| pattern.is_match(&bare));
@@ -311,7 +301,7 @@ fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, Unsupported> {
     if bare.contains(is_markup) { Err(Unsupported::Markup) } else { Ok(quotations::without(&bare)) }
 }
 
-/// The text without domains of cited pages: "reuters.com" names the source of a passage and is no address.
+/// Removes the domains of cited pages: "reuters.com" then names a source and is no address.
 fn without_domains(text: &str, cited: &[&Side<'_>]) -> String {
     let Some(pattern) = DOMAIN.as_ref() else { return text.to_owned() };
     let own = |found: &regex::Captures<'_>| {
@@ -347,7 +337,7 @@ fn is_of_itself(text: &str, cited: &[&Side<'_>], claim: &Side<'_>) -> bool {
     OF_ITSELF.has_phrase_beside(&ours, &theirs)
 }
 
-/// The sentences. A mark behind a full stop belongs to the sentence before it, unless the text puts its marks first.
+/// A mark after a full stop belongs to the sentence before, unless the text puts marks first.
 fn split(text: &str) -> Vec<Sentence> {
     let is_first = text.trim_start().starts_with('[');
     let mut found: Vec<Sentence> = Vec::new();
@@ -374,7 +364,7 @@ fn split(text: &str) -> Vec<Sentence> {
     found
 }
 
-/// Lower case, one kind of quotation mark, one space.
+/// Lower case, uniform quotation marks, single spaces.
 fn even(text: &str) -> String {
     let one = |c: char| match c {
         '«' | '»' | '“' | '”' | '„' | '‟' => '"',
@@ -387,7 +377,6 @@ fn even(text: &str) -> String {
     even.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a text has those words as they stand, whole.
 fn contains(text: &str, words: &str) -> bool {
     let (text, words) = (even(text), even(words));
     let words = words.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '%' | '$' | '€' | '₴' | '-'));
@@ -399,7 +388,7 @@ fn contains(text: &str, words: &str) -> bool {
         })
 }
 
-/// Whether a word or a number goes on beyond its edge: "12" is not the beginning of "12.5".
+/// Whether a word or number continues: "12" is not the beginning of "12.5".
 fn goes_on(mut beyond: impl Iterator<Item = char>) -> bool {
     match beyond.next() {
         Some(c) if c.is_alphanumeric() => true,

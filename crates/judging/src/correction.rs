@@ -1,9 +1,12 @@
-//! A proposed mend of a claim that does not hold as it stands.
+//! Proposes a new wording for a claim that does not hold.
 //!
-//! A text is put in the claim's place only where a cited passage says it: the figure or the name that differs is swapped in
-//! ([`propose`]), the judge is asked whether the passage bears the new text out, and by rule the passage must state it, deny
-//! nothing of it and have its figures ([`correct`]). Otherwise the passage's own sentence is quoted, as a clarification. Pure:
-//! what the judge said of a proposal is handed in, and stays with the correction, so that it need not be asked again.
+//! * [`propose`] swaps in the figure or name that differs in a cited passage; [`worded`] takes a language model's
+//!   sentence.
+//! * The caller asks the judge whether the passage supports it.
+//! * [`correct`] checks by rule that the passage states it without denial and with its figures. Otherwise it quotes the
+//!   passage.
+//!
+//! Pure: the judge's answers are an argument and are stored with the correction.
 
 use std::collections::BTreeSet;
 
@@ -21,38 +24,35 @@ use super::scoring::Scoring;
 use super::stance;
 use super::verdicts::Assessment;
 
-/// Entailment from which a passage says a proposed text. It is what a verdict asks of its surest support.
+/// Minimum entailment of a proposal, as for a verdict's surest support.
 const BORNE_OUT: f64 = 0.7;
 
-/// Confidence above which a correction may be applied without a person (`docs/scoring.md`, correction).
+/// Minimum confidence for automatic application (`docs/scoring.md`, correction).
 const AUTO_ABOVE: f64 = 0.8;
 
-/// Independent groups that bear a text out which may be applied without a person, unless one is credible enough alone.
+/// Minimum independent groups for automatic application, unless one is credible enough alone.
 const AUTO_GROUPS: usize = 2;
 
-/// Longest sentence worth quoting, characters: more is a paragraph that a person has to read anyway.
+/// Maximum characters of a quoted sentence.
 const LONGEST: usize = 400;
 
-/// Share of the claim's words from which a sentence speaks of it.
+/// Minimum share of the claim's words in a sentence about it.
 const OF_THE_CLAIM: f64 = 0.4;
 
-/// The claim as corrections see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub text: &'a str,
     pub language: Option<&'a str>,
-    /// The day its relative dates are counted from.
+    /// Base of relative dates.
     pub reference: Option<DateTime<Utc>>,
 }
 
 impl Subject<'_> {
-    /// A text in the claim's place, analysed as the claim is.
     pub fn profile_of(&self, text: &str) -> TextProfile {
         TextProfile::new(text, self.language, self.reference, &[])
     }
 }
 
-/// What a correction is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Found<'a> {
     pub assessment: &'a Assessment,
@@ -63,28 +63,26 @@ pub struct Found<'a> {
     pub scoring: &'a Scoring,
 }
 
-/// A text that may stand in the claim's place, if the passages bear it out.
+/// A text that may replace the claim if supported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     pub text: String,
-    /// The passages to be asked, the one it comes from first; three at most, of different groups.
+    /// Passages for the judge, the origin first; at most three, of different groups.
     pub passages: Vec<usize>,
     note: String,
     /// A figure or date was swapped in, and no name.
     is_figure: bool,
-    /// A language model worded it: any of the passages may bear it out.
+    /// A language model's text: any passage may support it.
     is_worded: bool,
 }
 
-/// What the judge said of a proposed text, beside each passage it was asked about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Asked {
     pub text: String,
     pub borne_out: Vec<BorneOut>,
 }
 
-/// The text to ask the judge about: the claim with the figure, or the name, that differs in a contradicting passage that is
-/// cited. `None` where nothing contradicts, or nothing says what differs.
+/// Returns the claim with the differing figure or name of a cited contradiction, for the judge.
 pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
     kind_of(found.assessment)?;
     let against = contradicting(found);
@@ -113,14 +111,14 @@ pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
     figure.or_else(name).filter(|proposal| proposal.text.trim() != claim.text.trim())
 }
 
-/// The cited passages from which a claim that is wrong may be worded anew; none of another claim.
+/// The cited passages for rewording a wrong claim.
 pub fn to_word_from(found: &Found<'_>) -> Vec<usize> {
     let is_wrong = matches!(found.assessment.verdict, Verdict::Refuted | Verdict::Outdated | Verdict::Misleading);
     if is_wrong { contradicting(found) } else { Vec::new() }
 }
 
-/// The text that a language model worded in the claim's place, to ask the judge about: one sentence of which every figure and
-/// name stands in a cited passage that contradicts, or in the claim itself. `None` where it does not, or nothing contradicts.
+/// Returns a language model's sentence as proposal. Its figures and names must be in a cited contradiction or the
+/// claim.
 pub fn worded(claim: &Subject<'_>, found: &Found<'_>, text: &str) -> Option<Proposal> {
     let passages = to_word_from(found);
     let first = found.passages.get(*passages.first()?)?;
@@ -137,10 +135,9 @@ pub fn worded(claim: &Subject<'_>, found: &Found<'_>, text: &str) -> Option<Prop
     })
 }
 
-/// The correction an assessment calls for: refuted → replace, outdated → update, contested, misleading and what is not
-/// decisive → clarify (a figure that differs is replaced all the same, since it says exactly what). `asked` is what the judge
-/// said of the proposed text; a text it was not asked about is not put in the claim's place. `None` where nothing
-/// contradicts, or nothing found says how it was.
+/// Returns the correction: refuted → replace, outdated → update, contested, misleading and provisional → clarify. A
+/// differing figure is always replaced. `asked` has the judge's answers; an unjudged text never replaces the claim.
+/// `None` if no evidence contradicts or states the fact.
 pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) -> Option<Correction> {
     let kind = kind_of(found.assessment)?;
     let against = contradicting(found);
@@ -150,7 +147,6 @@ pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) ->
     replaced(claim, found, asked, kind).or_else(|| quoted(claim, found, &against))
 }
 
-/// The proposed text, where the passage it comes from says it.
 fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind: CorrectionType) -> Option<Correction> {
     let asked = asked?;
     let by_rule = propose(claim, found).filter(|proposal| proposal.text == asked.text);
@@ -174,7 +170,7 @@ fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind:
         Verdict::Outdated if proposal.is_figure => CorrectionType::Update,
         _ => kind,
     };
-    // A name is put in as the passage has it, in whatever case: a person reads it first.
+    // A name keeps the passage's grammatical case, so a person reads it first.
     let is_sure = found.assessment.decisive && proposal.is_figure && confidence > AUTO_ABOVE;
     Some(Correction {
         kind: exact,
@@ -188,7 +184,7 @@ fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind:
     })
 }
 
-/// The first cited sentence that says how it was, in the passage's own words. A person decides what to make of it.
+/// The first cited sentence that states the fact; a person decides.
 fn quoted(claim: &Subject<'_>, found: &Found<'_>, against: &[usize]) -> Option<Correction> {
     let ours = claim.profile_of(claim.text);
     let (source, sentence) = against.iter().find_map(|index| {
@@ -213,7 +209,6 @@ fn quoted(claim: &Subject<'_>, found: &Found<'_>, against: &[usize]) -> Option<C
     })
 }
 
-/// What sort of mend the verdict calls for.
 fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
     match assessment.verdict {
         Verdict::Refuted if assessment.decisive => Some(CorrectionType::Replace),
@@ -221,13 +216,12 @@ fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
         Verdict::Refuted | Verdict::Outdated | Verdict::Contested | Verdict::Misleading => {
             Some(CorrectionType::Clarify)
         }
-        // Support that is not decisive leaves nothing to correct, only something to wait for.
+        // Provisional support leaves nothing to correct.
         Verdict::Supported | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => None,
     }
 }
 
-/// The cited passages that contradict (for "misleading", those that put the fact elsewhere), the strongest first.
-/// Citations are on topic and never social, so nothing else can correct a claim.
+/// The cited contradictions (for "misleading", passages of another time or place), strongest first.
 fn contradicting(found: &Found<'_>) -> Vec<usize> {
     let speaks =
         |index: &usize| found.passages.get(*index).is_some_and(|passage| speaks_against(found.assessment, passage));
@@ -238,7 +232,7 @@ fn speaks_against(assessment: &Assessment, passage: &JudgedPassage) -> bool {
     passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
 }
 
-/// That of the verdict, or the mean quality of what speaks against the claim, whichever is less.
+/// The lower of the verdict's confidence and the evidence's mean quality.
 fn confidence(found: &Found<'_>) -> f64 {
     let floor = found.scoring.relevance_floor;
     let speaks = |p: &&JudgedPassage| p.relevance >= floor && !p.is_context() && speaks_against(found.assessment, p);
@@ -250,20 +244,18 @@ fn profile(passage: &JudgedPassage) -> TextProfile {
     TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[])
 }
 
-/// Whether a passage states a proposed text, as far as rules tell: it neither denies nor doubts it, and has its figures, of
-/// the same event.
+/// Whether the passage states the text by rule: no denial, no doubt, and the same figures of the same event.
 fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
     let figures = numbers::compare(text, passage).num_ok;
     crate::relations::factuality::is_stated_in(text, passage)
         && if is_figure { figures == Some(true) } else { figures != Some(false) }
 }
 
-/// The sentence of a passage with most of the claim's words.
 fn nearest<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<&'a SentenceProfile> {
     by_coverage(claim, passage).into_iter().next().map(|(sentence, _)| sentence)
 }
 
-/// Sentences with the share of the claim's words each has, the most first.
+/// The sentences with their share of the claim's words, highest first.
 fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a SentenceProfile, f64)> {
     let mut all: Vec<(&SentenceProfile, f64)> = passage
         .sentences
@@ -274,8 +266,7 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
     all
 }
 
-/// The sentence of a passage that speaks of what the claim says and stands for itself: it asks nothing, is not taken back by
-/// its neighbours, and does not say just what the claim says.
+/// A usable sentence about the claim: no question, not retracted by its neighbours, not just the claim.
 fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
     by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
         let text = passage.text.get(sentence.start..sentence.end)?.trim();
@@ -289,7 +280,7 @@ fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String
     })
 }
 
-/// The first occurrence of `from` that stands as a word of its own, replaced.
+/// The text with the first whole-word occurrence of `from` replaced.
 fn swap(text: &str, from: &str, to: &str) -> Option<String> {
     let (from, to) = (from.trim(), to.trim());
     if from.is_empty() || to.is_empty() {
@@ -306,8 +297,7 @@ fn swap(text: &str, from: &str, to: &str) -> Option<String> {
     })
 }
 
-/// Where only a review speaks against the claim, its title is the nearest thing to a statement of how it was: unless it asks,
-/// or repeats the claim. A person decides whether to take it.
+/// Uses a contradicting review's title, unless it asks or repeats the claim. A person decides.
 fn from_review(claim: &Subject<'_>, found: &Found<'_>) -> Option<Correction> {
     if !found.assessment.by_fact_check {
         return None;

@@ -1,9 +1,9 @@
-//! How much of a claim's words another text holds.
+//! Share of a claim's words that another text has.
 
 use super::names::Names;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
-/// The sentence that holds most of the claim's words, and the share it holds. The first of equals.
+/// The first of equals, with its share.
 pub(crate) fn best_sentence<'a>(
     claim: &TextProfile,
     passage: &'a TextProfile,
@@ -16,13 +16,12 @@ pub(crate) fn best_sentence<'a>(
         .reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// Weighted share of the claim's content words found in a sentence of its own, 0–1.
+/// Weighted share of the claim's content words in a sentence, 0–1.
 pub fn sentence_coverage(claim: &TextProfile, sentence: &SentenceProfile) -> f64 {
     share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok())
 }
 
-/// The same in the light of the passage: a name told in another sentence counts where this one names nobody else, for
-/// then "he" or "the city" is it.
+/// The same, with names from other sentences if this one has no other name, so that "he" or "the city" refers to it.
 pub(crate) fn coverage_in(
     claim: &TextProfile,
     passage: &TextProfile,
@@ -39,13 +38,12 @@ pub(crate) fn coverage_in(
     share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || told.contains(&&word.stem))
 }
 
-/// [`sentence_coverage`] in the light of the whole passage: names that its other sentences tell count where this one names
-/// nobody else.
+/// [`sentence_coverage`] with names from other sentences.
 pub fn coverage_of_sentence(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> f64 {
     coverage_in(claim, passage, sentence, &Names::new(claim, passage))
 }
 
-/// Weighted share of the claim's content words found in the other text, 0–1; a name spelt in another alphabet counts.
+/// Weighted share of the claim's content words in a text, 0–1. Names match across alphabets.
 pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
     let plain = share(claim, |word| other.has_stem(&word.stem));
     if plain >= 1.0 || claim.entities.is_empty() || other.entities.is_empty() {
@@ -54,7 +52,7 @@ pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
     coverage_with(claim, other, &Names::new(claim, other))
 }
 
-/// [`coverage`] with the names already held against each other.
+/// [`coverage`] with names already compared.
 pub fn coverage_with(claim: &TextProfile, other: &TextProfile, names: &Names) -> f64 {
     let told = names.told(claim, other, |_| true);
     share(claim, |word| other.has_stem(&word.stem) || told.contains(&&word.stem))

@@ -1,16 +1,15 @@
-//! How far a host may be trusted before anything is known of its page: the operator's rule, else what sort of site it
-//! is, else the neutral 0.5. Credibility moves ranks and confidence; it never decides what a passage says.
+//! Credibility of a host: the operator's rule, else the type of site, else a neutral 0.5. Affects ranks and confidence,
+//! never the stance. To add a site, extend `KNOWN`.
 
 use corroborate_domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRules};
 use corroborate_domain::verdict::SourceType;
 
-/// A host nobody has said anything about: neither boosted nor demoted.
 pub const UNKNOWN_CREDIBILITY: f64 = 0.5;
 
-/// Well-known domains with what the knowledge-base design gave them, continued in its spirit for sites of the same tier.
-/// A domain covers every host below it.
+/// Known domains with the values of the knowledge-base design, or similar ones for the same tier. Subdomains are
+/// included.
 const KNOWN: &[(&str, f64, SourceType)] = &[
-    // Dedicated fact-checkers: the design gave 0.90–0.95; signatories of the IFCN code stand at the lower end.
+    // Fact-checkers: 0.90–0.95 by design, with IFCN signatories at the lower end.
     ("snopes.com", 0.95, SourceType::FactChecker),
     ("factcheck.org", 0.95, SourceType::FactChecker),
     ("politifact.com", 0.95, SourceType::FactChecker),
@@ -95,12 +94,12 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("meduza.io", 0.75, SourceType::News),
     ("theins.ru", 0.75, SourceType::News),
     ("novayagazeta.eu", 0.75, SourceType::News),
-    // Agencies whose owner is a party to much of what they report: read, but no better than an unknown host.
+    // Owned by a party to many of their reports.
     ("tass.ru", 0.5, SourceType::News),
     ("tass.com", 0.5, SourceType::News),
     ("ria.ru", 0.5, SourceType::News),
     ("interfax.ru", 0.6, SourceType::News),
-    // Wikipedia's editors deprecated these (list of perennial sources).
+    // Deprecated by Wikipedia's editors (list of perennial sources).
     ("rt.com", 0.2, SourceType::News),
     ("sputniknews.com", 0.2, SourceType::News),
     ("sputnikglobe.com", 0.2, SourceType::News),
@@ -126,7 +125,7 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("biorxiv.org", 0.75, SourceType::Academic),
     ("medrxiv.org", 0.75, SourceType::Academic),
     ("scholar.google.com", 0.8, SourceType::Academic),
-    // Reference works. Britannica and the national encyclopaedias are edited; Wikipedia is checked by its readers.
+    // Reference works. Britannica and national encyclopaedias have editors.
     ("britannica.com", 0.85, SourceType::Reference),
     ("vue.gov.ua", 0.85, SourceType::Reference),
     ("esu.com.ua", 0.85, SourceType::Reference),
@@ -134,7 +133,7 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("wikipedia.org", 0.75, SourceType::Reference),
     ("wikidata.org", 0.7, SourceType::Reference),
     ("merriam-webster.com", 0.85, SourceType::Reference),
-    // Sites whose stories are jokes: read by some as news, and no evidence of anything.
+    // Satire: never evidence.
     ("theonion.com", 0.05, SourceType::Satire),
     ("babylonbee.com", 0.05, SourceType::Satire),
     ("waterfordwhispersnews.com", 0.05, SourceType::Satire),
@@ -148,7 +147,7 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("lercio.it", 0.05, SourceType::Satire),
     ("sensacionalista.com.br", 0.05, SourceType::Satire),
     ("panorama.pub", 0.05, SourceType::Satire),
-    // Social platforms: context, never agreement (`docs/scoring.md`, independent groups).
+    // Social platforms: context only (`docs/scoring.md`, independent groups).
     ("x.com", 0.2, SourceType::Social),
     ("truthsocial.com", 0.2, SourceType::Social),
     ("gettr.com", 0.2, SourceType::Social),
@@ -186,7 +185,7 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("rumble.com", 0.2, SourceType::Social),
     ("bitchute.com", 0.1, SourceType::Social),
     ("whatsapp.com", 0.2, SourceType::Social),
-    // Where anyone may publish under any name.
+    // Anonymous publishing.
     ("blogspot.com", 0.3, SourceType::Blog),
     ("blogger.com", 0.3, SourceType::Blog),
     ("wordpress.com", 0.3, SourceType::Blog),
@@ -201,17 +200,15 @@ const KNOWN: &[(&str, f64, SourceType)] = &[
     ("github.io", 0.35, SourceType::Blog),
 ];
 
-/// Second-level labels under a country code that only that country's government, army or universities may use
-/// (`gov.uk`, `gob.mx`, `gouv.fr`, `go.jp`, `mil.br`, `ac.uk`).
+/// Second-level labels that a country reserves (`gov.uk`, `gob.mx`, `gouv.fr`, `go.jp`, `mil.br`, `ac.uk`).
 const GOVERNMENT_LABELS: &[&str] = &["gov", "gob", "gouv", "govt", "gub", "gv", "go", "mil", "admin"];
 const ACADEMIC_LABELS: &[&str] = &["edu", "ac", "acad"];
 
-/// Top-level domains sold in bulk for almost nothing and found mostly on throw-away sites.
+/// Cheap top-level domains, mostly of throw-away sites.
 const CHEAP_SUFFIXES: &[&str] = &[
     "xyz", "top", "click", "buzz", "icu", "loan", "win", "bid", "gq", "cf", "tk", "ml", "ga", "cam", "rest", "monster",
 ];
 
-/// Words that advertise a page made to be found rather than read.
 const LINK_FARM_WORDS: &[&str] = &[
     "seo",
     "backlink",
@@ -225,10 +222,8 @@ const LINK_FARM_WORDS: &[&str] = &[
     "casino",
 ];
 
-/// Credibility (0–1) and kind of a host: the operator's rule first, then the site's type, then 0.5.
-///
-/// An allowed host has its rule's own figure, without one its type's, in either case at least
-/// [`ALLOW_MIN_CREDIBILITY`]; a denied one 0, for it is never evidence.
+/// Returns credibility (0–1) and type. An allowed host gets its rule's or type's value, at least
+/// [`ALLOW_MIN_CREDIBILITY`]; a denied one 0.
 pub fn credibility(host: &str, rules: &DomainRules) -> (f64, SourceType) {
     let host = host.trim().trim_end_matches('.').to_lowercase();
     let (inherent, kind) = inherent(&host);
@@ -244,7 +239,6 @@ pub fn credibility(host: &str, rules: &DomainRules) -> (f64, SourceType) {
     (figure, kind)
 }
 
-/// What the host's name alone says.
 fn inherent(host: &str) -> (f64, SourceType) {
     let mut rest = Some(host);
     while let Some(name) = rest {
@@ -256,7 +250,7 @@ fn inherent(host: &str) -> (f64, SourceType) {
     suffix(host).unwrap_or_else(|| demoted(host))
 }
 
-/// Government and academic suffixes: `.gov`, `.mil`, `.int`, `.edu`, and their twins under a country code.
+/// Government and academic suffixes: `.gov`, `.mil`, `.int`, `.edu`, and those under a country code.
 fn suffix(host: &str) -> Option<(f64, SourceType)> {
     let mut labels = host.rsplit('.');
     let top = labels.next()?;
@@ -271,8 +265,8 @@ fn suffix(host: &str) -> Option<(f64, SourceType)> {
     if top.len() != 2 {
         return None;
     }
-    // `go.jp` is a registry's suffix, `go.com` is a shop: only below a country code, and only with a name under it —
-    // except that some governments answer at the suffix itself (`gov.uk`, `gov.ua`).
+    // Needs a country code and a name: `go.jp` is a suffix, `go.com` a company. Some governments use the suffix itself
+    // (`gov.uk`).
     let named = third.is_some() || second == "gov";
     if GOVERNMENT_LABELS.contains(&second) && named {
         return Some((0.9, SourceType::Government));
@@ -283,7 +277,7 @@ fn suffix(host: &str) -> Option<(f64, SourceType)> {
     (ACADEMIC_LABELS.contains(&second) && third.is_some()).then_some((0.85, SourceType::Academic))
 }
 
-/// Link farms and anonymous blogs stand below the neutral figure.
+/// Lower values for link farms and anonymous blogs.
 fn demoted(host: &str) -> (f64, SourceType) {
     let top = host.rsplit('.').next().unwrap_or_default();
     let hyphens = host.matches('-').count();

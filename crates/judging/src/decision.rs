@@ -1,10 +1,8 @@
-//! The decision model: from the figures of independent sources to a posterior over what a claim may be (`docs/scoring.md`, verdict,
-//! step 4).
+//! The decision model: turns figures of independent sources into a posterior (`docs/scoring.md`, verdict, step 4).
 //!
-//! One small multinomial logistic model for each kind of judge. Its figures are of independent groups, never of passages: a
-//! copy changes nothing, the order changes nothing, and one more group that supports never makes support less likely. The
-//! coefficients are fitted by `corroborate eval FILE --decision OUT` and ship as tables in `config/decision/`, each with the
-//! data it was fitted on and how it did on data it had not seen.
+//! A small multinomial logistic model per kind of judge. Figures are of independent groups, so copies and order have no
+//! effect, and another supporting group never lowers support. `corroborate eval FILE --decision OUT` fits the tables.
+//! `config/decision/` has the shipped ones with their data and results on unseen data.
 
 pub mod fit;
 
@@ -17,38 +15,36 @@ use corroborate_domain::evidence::JudgedPassage;
 use corroborate_domain::result::{Decision, Posterior};
 use corroborate_domain::verdict::{Stance, Verdict};
 
-/// The figures, in the order of a table's columns: the three strongest supports and the three strongest contradictions of
-/// independent groups, each as log-odds above a floor ([`JudgeKind::floor`]), 0 where there is none.
+/// Number of figures. In column order: log-odds above [`JudgeKind::floor`], or 0, of the three strongest supports, then
+/// contradictions.
 pub const FIGURES: usize = 6;
-/// A group behind the third adds nothing: three independent sources are as good as ten.
+/// A fourth group adds nothing.
 const EACH_SIDE: usize = 3;
 
-/// How sure a passage is that gives another figure or date of the same event, whatever the judge makes of its words: of the
-/// figures that the rules call differing so many differ (docs/quality.md, the rules alone).
+/// Share of real differences among those that the rules find (`docs/quality.md`, the rules alone).
 const FIGURE_DIFFERS: f64 = 0.83;
-/// Upper bound of a passage's probability. It keeps the log-odds finite.
+/// Keeps the log-odds finite.
 const MAX_PROBABILITY: f64 = 0.995;
 
-/// Behind the judge's kind in a stored table's name: a language model was heard beside it.
+/// Suffix of a stored table's name if a language model judged too.
 pub(crate) const AND_LANGUAGE_MODEL: &str = "+llm";
 
-/// What a claim may be, in the order of a table's rows.
+/// The classes in row order.
 pub const CLASSES: [Verdict; 4] =
     [Verdict::Supported, Verdict::Refuted, Verdict::Contested, Verdict::NotEnoughEvidence];
 
-/// Who judged the passages: a model's probabilities and those of the rules are worth different things.
+/// The kind of judge. Probabilities of a model and of rules are not comparable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgeKind {
-    /// A stance model, alone or beside the rules.
+    /// An NLI model, with or without rules.
     Model,
-    /// Words, names and figures alone.
     Rules,
 }
 
 impl JudgeKind {
-    /// By the judge that a claim is stored with: `rules`, `model:<name>`, `model:<name>+rules`, each perhaps with `+translated`
-    /// and `+llm:<name>` or `+own:<name>`: an adjudicator stands beside the judge and is none of the two.
+    /// Parses a stored judge: `rules`, `model:<name>` or `model:<name>+rules`, optionally with `+translated` and
+    /// `+llm:<name>` or `+own:<name>`. An adjudicator does not change the kind.
     pub fn of(judge: &str) -> Self {
         let is_rules = |part: &str| {
             matches!(part, "rules" | "translated" | "llm") || part.starts_with("llm:") || part.starts_with("own:")
@@ -56,13 +52,12 @@ impl JudgeKind {
         if judge.split('+').all(is_rules) { Self::Rules } else { Self::Model }
     }
 
-    /// Whether a model reads the passages, and not their words alone.
     pub const fn is_model(self) -> bool {
         !matches!(self, Self::Rules)
     }
 
-    /// Probability under which a side counts as not taken at all. A model gives a few hundredths to everything it reads; what
-    /// rules give below a half is how many words two texts share, which tells nothing of who is right (docs/quality.md).
+    /// Probability below which a passage takes no side. Models give everything a few hundredths. Rules below one half
+    /// only count shared words (`docs/quality.md`).
     const fn floor(self) -> f64 {
         match self {
             Self::Model => 0.1,
@@ -78,7 +73,6 @@ impl JudgeKind {
     }
 }
 
-/// The figures of passages that may decide.
 pub fn figures(kind: JudgeKind, deciding: &[&JudgedPassage]) -> [f64; FIGURES] {
     let mut groups: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for passage in deciding {
@@ -96,13 +90,11 @@ pub fn figures(kind: JudgeKind, deciding: &[&JudgedPassage]) -> [f64; FIGURES] {
     all
 }
 
-/// How far a source is heard for a side: wholly where it says that more than the opposite, else as far as it does not say
-/// the opposite.
+/// Returns the weight of a side: full if it is stronger, otherwise reduced by the opposite.
 fn heard(side: f64, opposite: f64) -> f64 {
     if side > opposite { side } else { side * (1.0 - opposite) }
 }
 
-/// The three highest as log-odds above the floor.
 fn strongest(kind: JudgeKind, probabilities: impl Iterator<Item = f64>) -> [f64; EACH_SIDE] {
     let mut sorted: Vec<f64> = probabilities.collect();
     sorted.sort_by(|a, b| b.total_cmp(a));
@@ -118,7 +110,7 @@ fn above(floor: f64, probability: f64) -> f64 {
     log_odds(probability.clamp(floor, MAX_PROBABILITY)) - log_odds(floor)
 }
 
-/// Coefficients: for each of [`CLASSES`] its intercept and a weight for each figure.
+/// Intercept and weights for each of [`CLASSES`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coefficients {
@@ -128,14 +120,13 @@ pub struct Coefficients {
     pub open: Row,
 }
 
-/// The coefficients of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
     pub intercept: f64,
-    /// Of the strongest support, the second and the third.
+    /// For the three strongest supports.
     pub support: [f64; EACH_SIDE],
-    /// Of the strongest contradiction, the second and the third.
+    /// For the three strongest contradictions.
     pub against: [f64; EACH_SIDE],
 }
 
@@ -147,7 +138,7 @@ impl Row {
 }
 
 impl Coefficients {
-    /// The posterior of these figures; its four shares sum to 1.
+    /// The posterior; its four shares sum to 1.
     pub fn posterior(&self, figures: &[f64; FIGURES]) -> Posterior {
         let sums = [&self.supported, &self.refuted, &self.contested, &self.open].map(|row| row.at(figures));
         let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -156,7 +147,7 @@ impl Coefficients {
         Posterior { supported: supported / all, refuted: refuted / all, contested: contested / all, open: open / all }
     }
 
-    /// The claim's figures with their posterior, as they are stored.
+    /// The figures and the posterior, as stored.
     pub fn decision(&self, kind: JudgeKind, deciding: &[&JudgedPassage]) -> Decision {
         let figures = figures(kind, deciding);
         let [s1, s2, s3, c1, c2, c3] = figures;
@@ -169,8 +160,8 @@ impl Coefficients {
         }
     }
 
-    /// Whether support speaks for "supported" at least as much as for anything else, and contradiction for "refuted": what
-    /// keeps one more source from making its own side less likely.
+    /// Whether support favours "supported" most, and contradiction "refuted", so that a source never lowers its own
+    /// side.
     pub fn is_monotone(&self) -> bool {
         let least = |most: &[f64], others: [&[f64]; 3]| {
             others.iter().all(|other| other.iter().zip(most).all(|(other, most)| other <= most))
@@ -180,7 +171,6 @@ impl Coefficients {
     }
 }
 
-/// A table of each kind of judge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecisionTables {
     pub model: Coefficients,
@@ -195,7 +185,6 @@ impl DecisionTables {
         }
     }
 
-    /// The same with a fitted table in the place of the one of its kind.
     #[must_use]
     pub fn with(mut self, fitted: &fit::Fitted) -> Self {
         match fitted.judge {
@@ -206,10 +195,10 @@ impl DecisionTables {
     }
 }
 
-/// The tables that ship. A test reads them, so that a broken one cannot ship.
+/// A test parses them.
 static SHIPPED: LazyLock<DecisionTables> = LazyLock::new(|| {
     let read = |text: &str| fit::Fitted::parse(text).map(|fitted| fitted.coefficients).ok();
-    // Takes no side, whatever the figures.
+    // Takes no side.
     let open = Coefficients {
         supported: Row::default(),
         refuted: Row::default(),
@@ -259,7 +248,7 @@ mod tests {
             ("model:mpnet-nli-en-ru-uk-int8+rules", JudgeKind::Model),
             ("model+llm", JudgeKind::Model),
             ("model:one+model:another+rules", JudgeKind::Model),
-            // A table that older versions had.
+            // A table of older versions.
             ("slavic+llm", JudgeKind::Model),
         ] {
             assert_eq!(JudgeKind::of(judge), kind, "{judge}");
@@ -289,7 +278,7 @@ mod tests {
         fn one_more_group_that_supports_never_lowers_support(passages in any_passages(), entail in 0.5..=1.0f64) {
             let before = posterior(&passages);
             let mut more = passages.clone();
-            // What does not contradict at all; a source that says both counts on both sides.
+            // Without contradiction; a source on both sides counts on both.
             more.push(passage("another", entail, 0.0));
             prop_assert!(posterior(&more).supported >= before.supported - 1e-12);
             let mut against = passages;

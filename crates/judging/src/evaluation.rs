@@ -1,18 +1,18 @@
-//! Predictions held against people's labels: accuracy, precision, recall, F1, confusion, calibration.
+//! Compares predictions with human labels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Equally wide bins of the calibration error, as in Guo and others (2017).
+/// Number of calibration bins, as in Guo et al. (2017).
 const BINS: usize = 15;
 
-/// One row: what people say, what the judge says, and how sure the judge is of it, 0 to 1.
+/// A human label, the judge's label and its confidence (0–1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     pub gold: &'static str,
     pub said: &'static str,
-    /// `None` where the judge takes no side and so is sure of nothing.
+    /// `None` if the judge takes no side.
     pub confidence: Option<f64>,
 }
 
@@ -22,50 +22,44 @@ impl Prediction {
     }
 }
 
-/// How well one label is told. Shares from 0 to 1; 0 where there is nothing to divide by.
+/// Results for one label, as shares 0–1; 0 without rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ClassFigures {
-    /// Of the rows that the judge gave this label, those that people gave it.
     pub precision: f64,
-    /// Of the rows that people gave this label, those that the judge gave it.
     pub recall: f64,
     pub f1: f64,
-    /// Rows that people gave this label.
+    /// Number of rows with this human label.
     pub support: usize,
 }
 
-/// Rows of like confidence, and how many of them are right: a point of the reliability diagram.
+/// A point of the reliability diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReliabilityBin {
     pub from: f64,
     pub to: f64,
     pub rows: usize,
-    /// Mean confidence of the rows, 0 to 1.
+    /// Mean, 0–1.
     pub confidence: f64,
-    /// Share of them that is right.
     pub accuracy: f64,
 }
 
-/// What is computed of all rows of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
     pub rows: usize,
     pub accuracy: f64,
-    /// Mean F1 of the labels that people gave.
+    /// Over human labels.
     pub macro_f1: f64,
     pub per_class: BTreeMap<&'static str, ClassFigures>,
-    /// Rows by people's label, then by the judge's.
+    /// By human label, then by the judge's.
     pub confusion: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
-    /// Rows about which the judge says how sure it is.
     pub sided: usize,
-    /// Expected calibration error of those: mean distance between confidence and accuracy over the bins, weighted by their
-    /// rows.
+    /// Expected calibration error: mean distance of confidence and accuracy, weighted by rows.
     pub ece: f64,
-    /// Bins that hold rows, lowest confidence first.
+    /// Non-empty, lowest confidence first.
     pub reliability: Vec<ReliabilityBin>,
 }
 
-/// The figures of these rows; all are 0 where there are none.
+/// Computes all figures; 0 without rows.
 pub fn evaluate(rows: &[Prediction]) -> Evaluation {
     let gold: BTreeSet<&'static str> = rows.iter().map(|row| row.gold).collect();
     let labels: BTreeSet<&'static str> = rows.iter().flat_map(|row| [row.gold, row.said]).collect();
@@ -100,7 +94,7 @@ fn class(rows: &[Prediction], label: &str) -> ClassFigures {
     }
 }
 
-/// The bins that hold figures, lowest first. Each figure is how surely something was said, 0 to 1, with whether it was right.
+/// Returns the non-empty bins, lowest first, from confidence (0–1) and correctness.
 pub fn reliability(figures: impl Iterator<Item = (f64, bool)>) -> Vec<ReliabilityBin> {
     let mut bins = [(0usize, 0usize, 0.0f64); BINS];
     for (sure, is_right) in figures {
@@ -121,22 +115,22 @@ pub fn reliability(figures: impl Iterator<Item = (f64, bool)>) -> Vec<Reliabilit
     bins.into_iter().enumerate().filter(|(_, (count, ..))| *count > 0).map(bin).collect()
 }
 
-/// Mean distance between what was said and what was right over the bins, weighted by their rows; 0 of none.
+/// Expected calibration error; 0 without bins.
 pub fn calibration_error(bins: &[ReliabilityBin]) -> f64 {
     let rows = bins.iter().map(|bin| bin.rows).sum();
-    // Adding zero turns the negative zero that an empty sum is into a plain one.
+    // Makes the negative zero of an empty sum positive.
     bins.iter().map(|bin| share(bin.rows, rows) * (bin.confidence - bin.accuracy).abs()).sum::<f64>() + 0.0
 }
 
-/// The calibration error that figures which are right to the last digit would show on as many rows, by chance alone: of a
-/// hundred rows in fifteen bins some 0.1. What is measured means little where it is not well above this.
+/// Returns the error of perfect figures by chance: about 0.1 for a hundred rows in fifteen bins. A measured error near
+/// it means little.
 pub fn error_by_chance(bins: &[ReliabilityBin]) -> f64 {
     let rows = bins.iter().map(|bin| bin.rows).sum();
     bins.iter().map(|bin| share(bin.rows, rows) * mean_deviation(bin.rows, bin.confidence)).sum::<f64>() + 0.0
 }
 
-/// Mean distance between the share of `of` rows that hold and `p`, where each holds with probability `p` (De Moivre):
-/// 2/n · k · C(n, k) · p^k · (1 − p)^(n − k + 1) with k = ⌊np⌋ + 1.
+/// Mean distance of the share that holds among `of` rows from its probability `p` (De Moivre): 2/n · k · C(n, k) · p^k
+/// · (1 − p)^(n − k + 1) with k = ⌊np⌋ + 1.
 fn mean_deviation(of: usize, p: f64) -> f64 {
     if of == 0 || p <= 0.0 || p >= 1.0 {
         return 0.0;
@@ -161,7 +155,6 @@ mod tests {
         Prediction { gold, said, confidence: Some(confidence) }
     }
 
-    /// Computed by hand: supported has two of three found and one of three said wrongly.
     #[test]
     fn the_figures_are_those_of_the_textbook() {
         let rows = [
@@ -204,7 +197,6 @@ mod tests {
         let of = |rows, confidence| {
             error_by_chance(&[ReliabilityBin { from: 0.0, to: 1.0, rows, confidence, accuracy: 0.0 }])
         };
-        // One coin is off by a half; two by a half every second time; of three it is 1.5 ± 0.5 mostly: 0.25.
         for (rows, expected) in [(1, 0.5), (2, 0.25), (3, 0.25), (0, 0.0)] {
             assert!((of(rows, 0.5) - expected).abs() < 1e-9, "{rows}: {}", of(rows, 0.5));
         }

@@ -1,36 +1,34 @@
-//! Why a text, or a part of it, was not checked, in words of its reader: English, Russian, Ukrainian, Portuguese.
+//! Explains in the reader's language why a text or part was not checked.
 
-use super::labels::ReaderLanguage;
+use super::labels::{self, ReaderLanguage};
 use corroborate_domain::ClaimKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::statements::Silence;
 
-/// How words begin that say a text is true, false, checked or known, in the languages of the items: of what was not checked
-/// nobody can say any of it. "Cannot be checked" says that it was not.
+/// Beginnings of words that judge (true, false, checked, known). Unchecked texts must not get them, except "cannot be
+/// checked".
 static JUDGING: Words = Words::of("explanations.judging");
 
-/// A word of an explanation that judges.
+/// The first word that judges.
 pub fn verdict_in(words: &str) -> Option<&str> {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('ё', "е");
     words.split_whitespace().find(|word| JUDGING.has(&bare(word)))
 }
 
-/// What there is to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unchecked<'a> {
-    /// No statement at all, but something else.
+    /// No statement, but something else.
     NoClaim(Silence),
-    /// Too vague.
     Ambiguous,
     Opinion,
-    /// Of an opinion with a fact in it that fact was checked.
+    /// An opinion of which the factual part was checked.
     Mixed {
         factual_part: &'a str,
     },
 }
 
 impl<'a> Unchecked<'a> {
-    /// What a claim of that kind leaves unchecked; `None` where all of it is checked. `text` is what is checked of it.
+    /// Returns the unchecked part, or `None` if all is checked. `text` is the checked part.
     pub const fn of(kind: ClaimKind, text: &'a str) -> Option<Self> {
         match kind {
             ClaimKind::Factual => None,
@@ -41,23 +39,23 @@ impl<'a> Unchecked<'a> {
     }
 }
 
-/// The explanation in that language (ISO 639-1, a region may follow); in English for any other.
+/// Explains in a language (ISO 639-1, optionally with a region); English for others.
 pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
     let reader = ReaderLanguage::of(language);
     let (ambiguous, opinion, mixed) = match reader {
         ReaderLanguage::Russian => (
             "Утверждение слишком расплывчато для проверки: уточните, о ком или о чём речь, когда и где это было.",
             "Это мнение. С мнением можно соглашаться или нет, но проверить его нельзя.",
-            "Часть текста — мнение, его проверить нельзя. Проверено только утверждение о фактах",
+            "Часть текста — мнение, его проверить нельзя. Проверена только фактическая часть",
         ),
         ReaderLanguage::Ukrainian => (
-            "Твердження надто розмите для перевірки: уточніть, про кого чи про що йдеться, коли і де це було.",
+            "Твердження надто нечітке для перевірки: уточніть, про кого чи про що йдеться, коли й де це було.",
             "Це думка. З думкою можна погоджуватися чи ні, але перевірити її не можна.",
-            "Частина тексту — думка, її перевірити не можна. Перевірено лише твердження про факти",
+            "Частина тексту — думка, її перевірити не можна. Перевірено лише фактичну частину",
         ),
         ReaderLanguage::Portuguese => (
-            "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde.",
-            "O texto dá uma opinião. Pode-se concordar com opiniões ou não, mas não verificá-las.",
+            "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde ocorreu.",
+            "O texto dá uma opinião. É possível concordar ou não com opiniões, mas não verificá-las.",
             "Parte do texto é opinião e não pode ser verificada. Foi verificada apenas a parte factual",
         ),
         ReaderLanguage::English => (
@@ -70,18 +68,19 @@ pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
         Unchecked::NoClaim(silence) => no_claim(silence, reader).to_owned(),
         Unchecked::Ambiguous => ambiguous.to_owned(),
         Unchecked::Opinion => opinion.to_owned(),
-        Unchecked::Mixed { factual_part } => format!("{mixed}: “{}”.", factual_part.trim_end_matches(['.', ' '])),
+        Unchecked::Mixed { factual_part } => {
+            format!("{mixed}: {}.", labels::quoted(factual_part.trim_end_matches(['.', ' ']), reader))
+        }
     }
 }
 
-/// What a text without a statement lacks, by what it does instead.
 const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
     match (silence, reader) {
         (Silence::Greeting, ReaderLanguage::English) => {
             "This is a greeting or thanks. It makes no statement that could be checked."
         }
         (Silence::Question, ReaderLanguage::English) => {
-            "The text asks and states nothing. Write what you have heard as a statement, and it can be checked."
+            "The text asks a question and states nothing. Write what you have heard as a statement, and it can be checked."
         }
         (Silence::Call, ReaderLanguage::English) => {
             "The text asks something of its reader. It makes no statement that could be checked."
@@ -93,7 +92,7 @@ const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
             "Это приветствие или благодарность. Утверждения, которое можно проверить, здесь нет."
         }
         (Silence::Question, ReaderLanguage::Russian) => {
-            "В тексте вопрос и нет утверждения. Напишите то, что вы слышали, как утверждение — его можно будет проверить."
+            "Это вопрос, а не утверждение. Сформулируйте то, что вы слышали, как утверждение, и его можно будет проверить."
         }
         (Silence::Call, ReaderLanguage::Russian) => {
             "Это призыв к читателю. Утверждения, которое можно проверить, здесь нет."
@@ -102,10 +101,10 @@ const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
             "В тексте нет утверждения, которое можно проверить: не сказано, кто что сделал, когда и где."
         }
         (Silence::Greeting, ReaderLanguage::Ukrainian) => {
-            "Це привітання або подяка. Твердження, яке можна перевірити, тут немає."
+            "Це вітання або подяка. Твердження, яке можна перевірити, тут немає."
         }
         (Silence::Question, ReaderLanguage::Ukrainian) => {
-            "У тексті запитання і немає твердження. Напишіть те, що ви чули, як твердження — його можна буде перевірити."
+            "Це запитання, а не твердження. Сформулюйте почуте як твердження, і його можна буде перевірити."
         }
         (Silence::Call, ReaderLanguage::Ukrainian) => {
             "Це заклик до читача. Твердження, яке можна перевірити, тут немає."
@@ -117,7 +116,7 @@ const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
             "É uma saudação ou um agradecimento. Não há nenhuma afirmação que possa ser verificada."
         }
         (Silence::Question, ReaderLanguage::Portuguese) => {
-            "O texto pergunta e não afirma nada. Escreva o que ouviu como afirmação, e ela poderá ser verificada."
+            "O texto faz uma pergunta e não afirma nada. Escreva o que você ouviu como uma afirmação, e ela poderá ser verificada."
         }
         (Silence::Call, ReaderLanguage::Portuguese) => {
             "O texto pede algo ao leitor. Não há nenhuma afirmação que possa ser verificada."
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(told.len(), 28, "each language has words of its own for each: {told:#?}");
         assert_eq!(explain(Unchecked::Opinion, Some("de")), explain(Unchecked::Opinion, None));
         let mixed = explain(all[6], Some("uk"));
-        assert!(mixed.ends_with(": “Minecraft is a 2D game”."), "{mixed}");
+        assert!(mixed.ends_with(": «Minecraft is a 2D game»."), "{mixed}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! Published reviews: whether a reviewed claim is ours, its plain negation, or merely near; and what the matched ones
-//! say. A review rates its own words, not ours, and a search for reviews returns opposites as gladly as matches.
+//! Compares published reviews with a claim: the same claim, its plain negation, or only related.
+//!
+//! A review rates its own words, and searches return opposites as often as matches. [`relation`] compares by words,
+//! [`relation_by_meaning`] also by the NLI model; [`says`] combines the reviews.
 
 use std::collections::BTreeMap;
 
@@ -13,39 +15,36 @@ use super::profile::TextProfile;
 use super::relations::polarity::{antonym_between, negated};
 use super::relations::roles::swapped_roles;
 
-/// Share of each claim's words that must be in the other for the two to be one claim. Fact-checkers reword, yet a
-/// claim that shares fewer than four of five weighted words says something more or something else.
+/// Minimum share of each claim's words in the other. Below four of five the content differs.
 const SAME_COVERAGE: f64 = 0.78;
 
-/// Similarity under which two claims are one only by accident of common words.
+/// Similarity below which two claims match only by common words.
 const SAME_SIMILARITY: f64 = 0.70;
 
-/// Similarity from which a reader gains by seeing the review beside the claim.
+/// Similarity from which a review is worth showing.
 const RELATED_SIMILARITY: f64 = 0.35;
 
-/// Entailment in the weaker direction from which two claims say the same. A claim that follows from another and not the other
-/// way round says less than it: "a minister resigned" is not what was reviewed of "the minister resigned over bribes".
-/// Measured on 198 tweets with eight reviewed claims each: the model that ships calls 4 pairs the same from 0.60, all rightly,
-/// and 13 from 0.50, 11 rightly (`docs/quality.md`).
+/// Minimum entailment in the weaker direction: "a minister resigned" says less than "the minister resigned over
+/// bribes". On 198 tweets with eight reviewed claims each, the shipped model finds 4 pairs from 0.60 (all right), 13
+/// from 0.50 (11 right) (`docs/quality.md`).
 const SAME_BOTH_WAYS: f64 = 0.60;
 
-/// The same of contradiction, between a claim and its plain negation. Not measured: no set at hand has such pairs.
+/// The same for contradiction; not measured, for lack of data.
 const OPPOSITE_BOTH_WAYS: f64 = 0.70;
 
-/// Contradiction from which words that are the same are doubted: the model saw what turns one of them round.
+/// Contradiction from which identical words are doubted.
 const TURNED_ROUND: f64 = 0.80;
 
-/// What a stance model says between our claim and a reviewed one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BothWays {
-    /// Of ours as the claim and the reviewed one as its passage.
+    /// Ours as hypothesis, the reviewed one as passage.
     pub ours: StanceProbabilities,
-    /// The other way round.
+    /// The reverse.
     pub theirs: StanceProbabilities,
 }
 
 impl BothWays {
-    /// Whether the second direction may change anything, the first being that: the weaker of the two counts.
+    /// Whether the second direction can change the result; the weaker counts.
     pub fn is_worth_turning(ours: &StanceProbabilities) -> bool {
         ours.entail.max(ours.contradict) >= RELATED_SIMILARITY
     }
@@ -55,7 +54,6 @@ impl BothWays {
     }
 }
 
-/// What the matched reviews come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReviewSays {
     Supported,
@@ -65,15 +63,15 @@ pub enum ReviewSays {
     Nothing,
 }
 
-/// How the reviewed claim relates to ours, and their similarity (0–1, of the words apart from the negation).
+/// Returns the relation and the similarity (0–1, without the negation).
 ///
-/// The same in both directions: both texts must entail each other as far as words, names, numbers and negation show.
-/// `Opposite` is plain negation and nothing else: "50 died" being false does not make "100 died" true.
+/// `Same` needs both directions by words, names, numbers and negation. `Opposite` is plain negation: "50 died" being
+/// false does not make "100 died" true.
 pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
     let forward = coverage(ours, reviewed);
     let backward = coverage(reviewed, ours);
     let lexical = if forward + backward > 0.0 { 2.0 * forward * backward / (forward + backward) } else { 0.0 };
-    // The mean of meaning and words: an embedding alone calls everything about one event the same.
+    // The embedding alone rates all texts on one event the same.
     let similarity = if ours.embedding.is_empty() || reviewed.embedding.is_empty() {
         lexical
     } else {
@@ -92,7 +90,7 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
         return match (negated, antonyms) {
             (false, false) => (Relation::Same, similarity),
             (true, false) => (Relation::Opposite, similarity),
-            // An antonym is no plain negation ("rose"/"fell" leaves "stayed"), and two turns make no straight line.
+            // An antonym is no plain negation ("rose"/"fell" leaves "stayed"), and two reversals are unclear.
             _ => (Relation::Related, similarity),
         };
     }
@@ -100,27 +98,23 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
     (relation, similarity)
 }
 
-/// Whether every name of the one stands in the other, be it as one of its words: at the beginning of a sentence nothing tells a
-/// name from any other word.
+/// Whether the other text has every name, also as plain words, because a sentence's first word is not marked as a name.
 fn names_meet(of: &TextProfile, other: &TextProfile) -> bool {
     of.entities.iter().zip(&of.name_stems).all(|(name, stems)| {
         has_name(other, name) || (!stems.is_empty() && stems.iter().all(|stem| other.has_stem(stem)))
     })
 }
 
-/// Whether a figure or a date stands against the two being one claim, or only one of them states any.
+/// Whether a figure or date differs, or only one text has any.
 fn figures_differ(ours: &TextProfile, reviewed: &TextProfile) -> bool {
     numbers::may_differ(ours, reviewed)
         || numbers::may_differ(reviewed, ours)
         || numbers::has_numbers(ours) != numbers::has_numbers(reviewed)
 }
 
-/// The same with what a stance model that reads both says of them: a paraphrase is the same claim where each entails the
-/// other, whatever words they share. What words alone call the same stays so, unless the model sees that one turns the other
-/// round. Figures, dates and names are compared by rule, and the opposite is plain negation here too. The similarity of two
-/// claims that are one by meaning is the weaker entailment: it is what the match rests on.
-///
-/// Measured: `docs/quality.md`, fact-checks.
+/// [`relation`] with the NLI model: claims that entail each other are the same, with the weaker entailment as
+/// similarity. A match by words holds unless the model sees a reversal. Rules compare figures, dates and names, and
+/// `Opposite` needs plain negation. Measured: `docs/quality.md`, fact-checks.
 pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &BothWays) -> (Relation, f64) {
     let (by_words, similarity) = relation(ours, reviewed);
     let entailed = said.weaker(|one| one.entail);
@@ -142,12 +136,11 @@ pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &Bo
     if may_be_one && is_negated && contradicted >= OPPOSITE_BOTH_WAYS {
         return (Relation::Opposite, contradicted.max(similarity));
     }
-    // What says much the same is worth a look, though it shares no words.
+    // Related even without shared words.
     let is_near = entailed.max(contradicted) >= RELATED_SIMILARITY;
     (if is_near { Relation::Related } else { by_words }, similarity)
 }
 
-/// What one review says of our claim.
 fn says_one(review: &MatchedReview) -> ReviewSays {
     match (review.relation, review.rating_class) {
         (Relation::Same, RatingClass::False) | (Relation::Opposite, RatingClass::True) => ReviewSays::Refuted,
@@ -155,14 +148,13 @@ fn says_one(review: &MatchedReview) -> ReviewSays {
             ReviewSays::Supported
         }
         (Relation::Same, RatingClass::Mixed | RatingClass::Misleading) => ReviewSays::Misleading,
-        // Of the opposite claim, "mostly" and "misleading" leave open how much of ours is true.
+        // "Mostly" and "misleading" of the opposite leave ours open.
         _ => ReviewSays::Nothing,
     }
 }
 
-/// What the reviews of the same or the plainly opposite claim say together. One that finds the claim true beside one
-/// that does not makes it contested; "false" beside "misleading" agree that it does not hold as it stands, and the
-/// milder finding is kept.
+/// Combines the reviews. True and not-true findings are contested. "False" and "misleading" give "misleading", because
+/// both deny the wording.
 pub fn says(reviews: &[MatchedReview]) -> ReviewSays {
     let said = |what| reviews.iter().any(|review| says_one(review) == what);
     let supported = said(ReviewSays::Supported);
@@ -177,7 +169,7 @@ pub fn says(reviews: &[MatchedReview]) -> ReviewSays {
     }
 }
 
-/// Σ similarity of the reviews that say it, each publisher once by its nearest review.
+/// Σ similarity of such reviews, each publisher once by its nearest review.
 pub(super) fn weight_by_publisher(reviews: &[MatchedReview], what: ReviewSays) -> f64 {
     let mut nearest: BTreeMap<String, f64> = BTreeMap::new();
     for review in reviews.iter().filter(|review| says_one(review) == what) {
@@ -187,17 +179,16 @@ pub(super) fn weight_by_publisher(reviews: &[MatchedReview], what: ReviewSays) -
     nearest.values().sum()
 }
 
-/// Similarity of the nearest review that says something, 0 without one.
+/// Similarity of the nearest review, or 0.
 pub(super) fn best_similarity(reviews: &[MatchedReview]) -> f64 {
     speaking(reviews).map(|review| review.similarity).fold(0.0, f64::max)
 }
 
-/// The reviews that say something of our claim.
 pub(super) fn speaking(reviews: &[MatchedReview]) -> impl Iterator<Item = &MatchedReview> {
     reviews.iter().filter(|review| says_one(review) != ReviewSays::Nothing)
 }
 
-/// The nearest review that says exactly this; ties by URL.
+/// The nearest review with this result; ties by URL.
 pub(super) fn nearest(reviews: &[MatchedReview], what: ReviewSays) -> Option<&MatchedReview> {
     let says_it = reviews.iter().filter(|review| says_one(review) == what);
     says_it.max_by(|a, b| a.similarity.total_cmp(&b.similarity).then_with(|| b.review.url.cmp(&a.review.url)))
@@ -232,7 +223,7 @@ mod tests {
         }
     }
 
-    /// A name that begins like a word for denying is a name: "False" of this claim must not make it true.
+    /// A name that begins like a denial ("False") must not invert the claim.
     #[test]
     fn a_name_is_no_negation() {
         for (ours, reviewed) in [

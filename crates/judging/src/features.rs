@@ -1,5 +1,4 @@
-//! The features a score is made of, and the score. Everything is taken from stored rows, so that `rescore` gives the
-//! same figure without a provider, a model or a clock.
+//! Computes features and score from stored rows only, so `rescore` gives the same result.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,8 +10,8 @@ use corroborate_domain::verdict::{Stance, Verdict};
 use super::numbers::REFUTING_CONTRADICTION;
 use super::scoring::{FeatureWeights, ScoreCurve, Scoring};
 
-/// The passages that may decide: on topic and not social (social posts are context, `docs/scoring.md`),
-/// best rank first. Ties are broken by content, so that the order they arrive in changes nothing.
+/// Returns the passages on topic and not social (`docs/scoring.md`), best rank first. Content breaks ties, so the input
+/// order has no effect.
 pub fn deciding(passages: &[JudgedPassage], relevance_floor: f64) -> Vec<&JudgedPassage> {
     let mut chosen: Vec<&JudgedPassage> =
         passages.iter().filter(|passage| passage.relevance >= relevance_floor && !passage.is_context()).collect();
@@ -20,7 +19,6 @@ pub fn deciding(passages: &[JudgedPassage], relevance_floor: f64) -> Vec<&Judged
     chosen
 }
 
-/// Rank first, then what the passages are.
 pub(super) fn by_rank(a: &JudgedPassage, b: &JudgedPassage) -> Ordering {
     a.rank
         .cmp(&b.rank)
@@ -31,7 +29,6 @@ pub(super) fn by_rank(a: &JudgedPassage, b: &JudgedPassage) -> Ordering {
         .then_with(|| a.independent_group.cmp(&b.independent_group))
 }
 
-/// The independent groups among passages of a stance.
 pub(super) fn groups_of<'a>(passages: &[&'a JudgedPassage], stance: Stance) -> BTreeSet<&'a str> {
     passages
         .iter()
@@ -40,28 +37,27 @@ pub(super) fn groups_of<'a>(passages: &[&'a JudgedPassage], stance: Stance) -> B
         .collect()
 }
 
-/// True of a passage whose figure is a newer and larger running total of what the claim counts, or a newer level, larger
-/// or smaller, of what moves (a rate, a price). Nothing else leaves a disagreeing number below the contradiction that
-/// refutes (see [`super::numbers::apply`]), so stored rows carry it.
+/// Whether the passage has a newer, larger total or newer level. Only [`super::numbers::apply`] leaves a differing
+/// number below the refuting contradiction.
 pub fn is_running_total(passage: &JudgedPassage) -> bool {
     passage.num_ok == Some(false)
         && passage.stance() == Stance::Contradicts
         && passage.contradict < REFUTING_CONTRADICTION
 }
 
-/// The features over the judged passages. All zeros where nothing may decide.
+/// Computes the features; all zero if no passage may decide.
 pub fn features(passages: &[JudgedPassage], relevance_floor: f64) -> Features {
     features_of(&deciding(passages, relevance_floor))
 }
 
-/// The same over passages already chosen and ordered by [`deciding`].
+/// [`features`] for the result of [`deciding`].
 pub(super) fn features_of(deciding: &[&JudgedPassage]) -> Features {
     let highest = |figure: fn(&JudgedPassage) -> f64| deciding.iter().map(|p| figure(p)).fold(0.0, f64::max);
     let top = deciding.get(..3).unwrap_or(deciding);
     let numbers: Vec<bool> = deciding.iter().filter_map(|passage| passage.num_ok).collect();
     Features {
         e_max: highest(|p| p.entail),
-        // Three places, whether filled or not: one witness is not three.
+        // By three, because one source is not three.
         e_mean3: top.iter().map(|passage| passage.entail).sum::<f64>() / 3.0,
         c_max: highest(|p| p.contradict),
         agree_dom: u32::try_from(groups_of(deciding, Stance::Supports).len()).unwrap_or(u32::MAX),
@@ -71,13 +67,13 @@ pub(super) fn features_of(deciding: &[&JudgedPassage]) -> Features {
     }
 }
 
-/// Mean of the figures, 0 of none.
+/// The mean; 0 without values.
 pub(super) fn mean(figures: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = figures.fold((0.0, 0u32), |(sum, count), figure| (sum + figure, count + 1));
     if count == 0 { 0.0 } else { sum / f64::from(count) }
 }
 
-/// The raw score, about −0.25 to 1.05 with the default weights.
+/// The raw score, about −0.25 to 1.05 with default weights.
 pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
     let agreeing = f64::from(f.agree_dom) / f64::from(weights.agree_dom_full.max(1));
     weights.e_max * f.e_max
@@ -89,8 +85,7 @@ pub fn raw(f: &Features, weights: &FeatureWeights) -> f64 {
         + if f.num_ok == Some(true) { weights.num_ok } else { 0.0 }
 }
 
-/// The shown score, 0–100, by the fitted curve where there is one: at most 69 unless supported decisively, at most 30 when
-/// refuted.
+/// The score, 0–100, by the fitted curve if any: at most 69 unless decisively supported, at most 30 if refuted.
 pub fn score(f: &Features, verdict: Verdict, decisive: bool, scoring: &Scoring) -> u32 {
     let ScoreCurve { center, scale, .. } = scoring.curve;
     let raw = raw(f, &scoring.weights);
@@ -101,7 +96,7 @@ pub fn score(f: &Features, verdict: Verdict, decisive: bool, scoring: &Scoring) 
     ((100.0 * share).round().clamp(0.0, 100.0) as u32).min(cap(verdict, decisive, &scoring.curve))
 }
 
-/// The most a claim of this verdict may score, 0–100. A lean is not yet support.
+/// The maximum score. Provisional support is not yet support.
 pub const fn cap(verdict: Verdict, decisive: bool, curve: &ScoreCurve) -> u32 {
     match verdict {
         Verdict::Supported if decisive => 100,

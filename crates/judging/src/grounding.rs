@@ -1,7 +1,7 @@
-//! Grounding: whether a text bears out a statement that was taken from it by somebody who may have made it up.
+//! Checks that a text supports a statement that a language model took from it.
 //!
-//! By rule: every figure, date and name of the statement stands in the text, and enough of its content words do. What the
-//! words alone cannot tell (a denial put in, roles exchanged) is for a judge of stance, who is asked about [`passages`].
+//! Every figure, date and name must be in the text, and enough content words. An added denial or exchanged roles do not
+//! show in words, so the NLI model judges [`passages`].
 
 use std::fmt;
 
@@ -12,18 +12,17 @@ use corroborate_language::names::same_key;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
 
-/// Share of what a statement says of its names, in content words by weight, that must stand in the text. Of the labelled cases
-/// beside this file true paraphrases reach .67 and more, what is made up about the text's own people .41 at most.
+/// Minimum weighted share of content words, without names. In this file's labelled cases true paraphrases reach .67,
+/// inventions about the text's people at most .41.
 const LEAST_WORDS: f64 = 0.5;
 
-/// Share of them in one sentence, in its order, from which a statement is nearly that sentence: of ten words one may differ.
+/// Minimum share, in order, of one sentence: one of ten words may differ.
 const VERBATIM: f64 = 0.9;
 
-/// Letters two words must begin with alike to be of one family ("exploded", "explosion"), and their share of the shorter one.
+/// Related words ("exploded", "explosion"): common first letters, and their share of the shorter word.
 const ALIKE_LETTERS: usize = 5;
 const ALIKE_SHARE: f64 = 0.7;
 
-/// What is in a statement and not in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ungrounded {
     Figure(String),
@@ -43,17 +42,16 @@ impl fmt::Display for Ungrounded {
     }
 }
 
-/// A statement whose figures, dates, names and words stand in the text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grounded {
-    /// Share of its content words that stand in the text, by weight, 0–1.
+    /// Weighted share of content words in the text, 0–1.
     pub coverage: f64,
-    /// One sentence of the text says nearly the same words, denials included.
+    /// One sentence has nearly the same words and denials.
     pub verbatim: bool,
 }
 
-/// The first figure, date or name of a statement that its text does not have. Both are analysed with the same reference day,
-/// so that "yesterday" and its date are the same.
+/// The first figure, date or name that the text lacks. Both need one reference day, so that "yesterday" equals its
+/// date.
 pub fn made_up(claim: &TextProfile, text: &TextProfile) -> Option<Ungrounded> {
     if let Some(figure) = claim.quantities.iter().find(|figure| !states(text, figure)) {
         return Some(Ungrounded::Figure(figure.text.clone()));
@@ -65,13 +63,12 @@ pub fn made_up(claim: &TextProfile, text: &TextProfile) -> Option<Ungrounded> {
     names.find(|(name, stems)| !names_it(text, name, stems)).map(|(name, _)| Ungrounded::Name(name.text.clone()))
 }
 
-/// Holds a statement against the text it was taken from.
 pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounded, Ungrounded> {
     if let Some(invented) = made_up(claim, text) {
         return Err(invented);
     }
     let words = content(claim);
-    // What is said of them counts, and not whom it is said of: that was asked above.
+    // The check above covers names.
     let told: Vec<&Word> = words
         .iter()
         .copied()
@@ -91,15 +88,14 @@ pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounded, Ungro
     Ok(Grounded { coverage, verbatim: text.sentences.iter().any(is_said) })
 }
 
-/// The stems of the content words, in order.
 fn in_order(sentences: &[SentenceProfile]) -> impl Iterator<Item = &str> {
     sentences.iter().flat_map(|sentence| &sentence.spoken).filter(|word| word.content).map(|word| word.stem.as_str())
 }
 
-/// Whether nearly all of these stems stand in the sentence in that order: roles that were exchanged change it.
+/// Whether the sentence has nearly all stems in this order, which exchanged roles change.
 fn follows(said: &[&str], sentence: &SentenceProfile) -> bool {
     let told: Vec<&str> = in_order(std::slice::from_ref(sentence)).collect();
-    // The longest common subsequence, row by row.
+    // Longest common subsequence.
     let mut before = vec![0_usize; told.len() + 1];
     for stem in said {
         let mut row = vec![0_usize; told.len() + 1];
@@ -113,8 +109,8 @@ fn follows(said: &[&str], sentence: &SentenceProfile) -> bool {
     !said.is_empty() && longest as f64 >= VERBATIM * said.len() as f64
 }
 
-/// What a judge of stance is asked whether it bears the statement out: the sentence nearest to it, the same with the one
-/// before it, and the same with the one that adds most to it. `text` is what the profile was made of.
+/// Returns the passages for the NLI model: the nearest sentence, with the one before it, and with the one that adds
+/// most. `text` must be the profile's.
 pub fn passages(claim: &TextProfile, text: &TextProfile) -> Vec<String> {
     let words = content(claim);
     let part = |from: &SentenceProfile, to: &SentenceProfile| text.text.get(from.start..to.end).unwrap_or_default();
@@ -141,7 +137,7 @@ pub fn passages(claim: &TextProfile, text: &TextProfile) -> Vec<String> {
     found
 }
 
-/// The statement's content words but for those of its dates, which are compared as dates.
+/// The content words without dates, which are compared as dates.
 fn content(claim: &TextProfile) -> Vec<&Word> {
     let language = claim.language.as_deref();
     let of_dates: Vec<String> =
@@ -161,7 +157,6 @@ fn in_sentence(words: &[&Word], sentence: &SentenceProfile) -> f64 {
     covered(words, |stem| sentence.stems.iter().any(|known| alike(known, stem)))
 }
 
-/// Whether two stems are one or of one family.
 fn alike(a: &str, b: &str) -> bool {
     if a == b {
         return true;
@@ -171,8 +166,7 @@ fn alike(a: &str, b: &str) -> bool {
     shared >= ALIKE_LETTERS && shared as f64 >= ALIKE_SHARE * shorter as f64
 }
 
-/// Whether the text states that figure of the same things. Where another of its figures counts more of what this one is said to
-/// count, this one was taken from the wrong place.
+/// Whether the text states the figure. If another one fits the thing better, the statement took the wrong one.
 fn states(text: &TextProfile, figure: &Quantity) -> bool {
     if figure.unit == Unit::Year {
         let year = format!("{:.0}", figure.low);
@@ -195,12 +189,12 @@ fn states(text: &TextProfile, figure: &Quantity) -> bool {
     if same.is_empty() { text.text.contains(&figure.text) } else { shared(&same) >= shared(&others) }
 }
 
-/// Whether what the text names is that period or lies in it: "on 3 May" bears out "in May", never the other way round.
+/// Whether the text's period is within the stated one: "on 3 May" supports "in May", not the reverse.
 fn is_within(known: &DateMention, stated: &DateMention) -> bool {
     stated.start <= known.start && known.end <= stated.end
 }
 
-/// Whether the text has that name, or every word of it.
+/// Whether the text has the name or all its words.
 fn names_it(text: &TextProfile, name: &Entity, stems: &[String]) -> bool {
     let stands = |stem: &String| {
         text.sentences.iter().any(|sentence| sentence.spoken.iter().any(|word| word.stem == *stem))

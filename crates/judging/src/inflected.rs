@@ -1,5 +1,5 @@
-//! What the forms of Russian and Ukrainian words cost the judging by words: how often a claim's words find their passage, and
-//! what the rules make of pairs that people labelled.
+//! Measures the effect of Russian and Ukrainian inflection on word rules: retrieval of a claim's passage, and stance on
+//! labelled pairs.
 
 use crate::relevance::lexical_relevance;
 use corroborate_labelled as labelled;
@@ -39,7 +39,7 @@ fn labelled(file: &str) -> Vec<Pair> {
         .collect()
 }
 
-/// Claims with the passages that were written for them, in the claim's own language.
+/// Claims with their passages, in the claim's language.
 fn news(language: &str) -> Vec<Pair> {
     let all = rows(&format!("news_claims/{language}.jsonl"));
     let mut pairs = Vec::new();
@@ -56,7 +56,7 @@ fn news(language: &str) -> Vec<Pair> {
     pairs
 }
 
-/// How often an entailing pair has more of its claim's words than another.
+/// How often an entailing pair shares more words than another.
 fn auc(pairs: &[Pair]) -> f64 {
     let of = |entails: bool| -> Vec<f64> {
         let wanted = pairs.iter().filter(|pair| (pair.label == "entail") == entails);
@@ -70,7 +70,7 @@ fn auc(pairs: &[Pair]) -> f64 {
     won / (entailing.len() * others.len()).max(1) as f64
 }
 
-/// One divided by the place of the claim's own passage among strangers, on average; ties count against it.
+/// Mean reciprocal rank of the claim's passage among others; ties count against it.
 fn reciprocal_rank(pairs: &[Pair], score: impl Fn(&TextProfile, &TextProfile) -> f64) -> f64 {
     let step = pairs.len().div_ceil(200).max(1);
     let some: Vec<&Pair> = pairs.iter().step_by(step).collect();

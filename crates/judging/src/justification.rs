@@ -1,6 +1,7 @@
-//! Why a verdict was given, in plain sentences of the reader's language. Every `[N]` names a passage by its position,
-//! counted from 1, in the slice that is shown; nothing is said that the figures do not say, and what was not found or not
-//! asked is said too.
+//! Writes the reasons for a verdict as sentences in the reader's language.
+//!
+//! `[N]` names a passage by its position in the shown slice, from 1. A sentence states only facts that the figures
+//! support, and also missing or failed sources. To add a sentence, extend [`sayings`] and each language file.
 
 mod english;
 mod portuguese;
@@ -20,8 +21,8 @@ use super::fact_checks::{self, ReviewSays};
 use super::labels::{self, ReaderLanguage};
 use super::verdicts::Assessment;
 
-/// The justification of an assessment. `passages` are those the assessment was made from, in the order they are shown;
-/// `language` is ISO 639-1 (Russian, Ukrainian, Portuguese; English for any other).
+/// Writes the justification of an assessment. `passages` are those of the assessment in display order. `language` is
+/// ISO 639-1 (Russian, Ukrainian, Portuguese; English for any other).
 pub fn justify(
     assessment: &Assessment,
     passages: &[JudgedPassage],
@@ -44,7 +45,7 @@ pub fn justify(
     sentences.join(" ")
 }
 
-/// What keeps a verdict from being sure, whoever worded the reasons.
+/// The reasons against certainty, whatever the source of the justification's words.
 pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: ReaderLanguage) -> Vec<String> {
     let mut sentences = Vec::new();
     if assessment.notes.contains(&Note::SocialOnly) {
@@ -55,7 +56,7 @@ pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
         && !assessment.decisive
     {
         let one_source = !assessment.by_fact_check && groups_cited(assessment, passages) == 1;
-        // Support by one source says so itself.
+        // The sentence on single support already states this.
         if !(one_source && assessment.verdict == Verdict::Supported) {
             sentences.push(reader.say(Saying::NotDecisive { one_source }));
         }
@@ -67,7 +68,6 @@ pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
     sentences
 }
 
-/// What the reviews that decided say.
 fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], reader: ReaderLanguage) -> Vec<String> {
     let sides: &[ReviewSays] = match verdict {
         Verdict::Supported => &[ReviewSays::Supported],
@@ -93,7 +93,6 @@ fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], reader: ReaderLanguag
     sentences
 }
 
-/// What the passages say, with citations.
 fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: ReaderLanguage) -> Vec<String> {
     let of_stance = |stance| cited(assessment, passages, reader, |passage| passage.stance() == stance);
     let (supporting, contradicting) = (of_stance(Stance::Supports), of_stance(Stance::Contradicts));
@@ -189,7 +188,7 @@ fn not_enough<'a>(
     }
 }
 
-/// The cited passages of which that is true as "domain \[N\]", joined.
+/// The matching cited passages as "domain \[N\]", joined.
 fn cited(
     assessment: &Assessment,
     passages: &[JudgedPassage],
@@ -234,7 +233,7 @@ mod tests {
             justified(&context(), &two[..1], &[]),
             "One source supports the claim: a.example [1]. A second, independent one was not found."
         );
-        assert_eq!(justified(&ordinary, &[], &[]), "No source that speaks of this was found.");
+        assert_eq!(justified(&ordinary, &[], &[]), "No source about this was found.");
         let unsearched = ClaimContext { searched: false, ..context() };
         assert!(justified(&unsearched, &[], &[]).contains("no source was searched"), "nobody was asked");
         assert_eq!(
@@ -271,7 +270,7 @@ mod tests {
             ),
             (
                 "pt-BR",
-                "2 fontes independentes apoiam a afirmação: a.example [1] e b.example [2]. Nenhuma fonte encontrada a \
+                "2 fontes independentes confirmam a afirmação: a.example [1] e b.example [2]. Nenhuma fonte encontrada a \
                  contradiz.",
             ),
         ] {
@@ -295,14 +294,14 @@ mod tests {
         let many = ["a", "b", "c", "d"].map(|id| passage(id, 0.499, 0.02));
         let (verdict, said) = told(&many, "en");
         assert_eq!(verdict, Verdict::Supported);
-        assert!(said.starts_with("No source says so outright; what was found leans towards the claim"), "{said}");
+        assert!(said.starts_with("No source says so outright. The passages found tend to support the claim"), "{said}");
     }
 
     #[test]
     fn a_verdict_on_one_source_says_so() {
         let against = [JudgedPassage { credibility: 0.5, ..passage("c", 0.0, 0.9) }];
         let said = justified(&context(), &against, &[]);
-        assert!(said.ends_with("The verdict rests on one source, so it is not decisive."), "{said}");
+        assert!(said.ends_with("The verdict rests on one source, so it is provisional."), "{said}");
     }
 
     proptest! {

@@ -1,5 +1,4 @@
-//! Russian and Ukrainian held against each other: a Ukrainian text in the words that Russian shares with it. Names, figures
-//! and dates meet without this; it is for the words between them.
+//! Maps Ukrainian words to related Russian ones. Names, figures and dates match without this.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +6,8 @@ use corroborate_language::cognates;
 
 use super::profile::{Spoken, TextProfile};
 
-/// The profile of a Ukrainian text with Russian stems: the text itself, its names, figures and dates stay as they are. What
-/// Russian has no kindred word for keeps the stem it had, written as Russian writes it, and meets nothing.
+/// A Ukrainian profile with Russian stems; text, names, figures and dates stay. A word without a relative matches
+/// nothing.
 #[must_use]
 pub fn in_russian(profile: &TextProfile) -> TextProfile {
     let spoken = || profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
@@ -38,7 +37,7 @@ pub fn in_russian(profile: &TextProfile) -> TextProfile {
     shared
 }
 
-/// The same words one after the other, for an embedder that hashes them.
+/// The mapped words in order, for an embedder that hashes words.
 pub fn words_in_russian(profile: &TextProfile) -> String {
     let spoken = profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
     spoken.map(|word| cognates::word(&word.text)).collect::<Vec<_>>().join(" ")
@@ -66,7 +65,7 @@ mod tests {
         }
     }
 
-    /// Printed for `docs/quality.md`: sentences that people wrote in both languages, each against its twin and a stranger.
+    /// Prints figures for `docs/quality.md`: sentences in both languages, each with its twin and a stranger.
     #[test]
     fn sentences_meet_their_twins_and_no_strangers() {
         let Some(text) = corroborate_labelled::read("parallel_ru_uk/pairs.tsv.gz") else { return };

@@ -1,8 +1,7 @@
-//! The words that people read for what is stored under names of ours: verdicts, notes, stances, causes of degradation and
-//! the rest, in the four languages of readers. Each stands in one table, with all four side by side and one arm for each
-//! variant, so that a new variant or a new language does not compile before it has its words.
+//! Reader-facing words for verdicts, notes, stances and degradation causes, in four languages.
 //!
-//! Names of ours (`provider_open:gdelt`, `no_corroboration`) belong into JSON and the trace, never into what is read here.
+//! One match arm per variant with all languages, so a new variant needs its words to compile. Internal names
+//! (`no_corroboration`) belong in JSON and the trace, never here.
 
 pub mod firmness;
 mod places;
@@ -13,11 +12,9 @@ use corroborate_domain::Degradation;
 use corroborate_domain::result::{ClaimResult, EvidenceRow};
 use corroborate_domain::verdict::{Apply, CorrectionType, Note, Relation, Stance, Tier, Verdict};
 
-/// Contradiction from which a passage that takes no side may speak against the claim: the default limit of a conflict. An
-/// operator who sets that limit otherwise moves verdicts, and not what a passage says.
+/// The default conflict limit. An operator's other limit changes verdicts, not this label.
 pub const MAY_CONTRADICT: f64 = 0.4;
 
-/// A language in which results are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderLanguage {
     English,
@@ -29,7 +26,7 @@ pub enum ReaderLanguage {
 impl ReaderLanguage {
     pub const ALL: [Self; 4] = [Self::English, Self::Russian, Self::Ukrainian, Self::Portuguese];
 
-    /// By ISO 639-1 code, a region may follow (`pt-BR`); English for any other.
+    /// Parses an ISO 639-1 code, optionally with a region; English for others.
     pub fn of(language: Option<&str>) -> Self {
         match language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase().as_str() {
             "ru" => Self::Russian,
@@ -39,14 +36,13 @@ impl ReaderLanguage {
         }
     }
 
-    /// A figure between 0 and 1 with two digits, as the language writes it.
+    /// Formats a figure 0–1 with two digits in local notation.
     pub fn figure(self, value: f64) -> String {
         let figure = format!("{value:.2}");
         if self == Self::English { figure } else { figure.replace('.', ",") }
     }
 }
 
-/// One label in each language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words {
     english: &'static str,
@@ -75,15 +71,15 @@ pub(crate) const fn words(
     Words { english, russian, ukrainian, portuguese }
 }
 
-/// The same in every language: a name.
+/// A name, the same in every language.
 const fn name(name: &'static str) -> Words {
     words(name, name, name, name)
 }
 
 pub const fn verdict(verdict: Verdict) -> Words {
     match verdict {
-        Verdict::Supported => words("Supported", "Подтверждается", "Підтверджується", "Confirmado"),
-        Verdict::Refuted => words("Refuted", "Опровергается", "Спростовується", "Falso"),
+        Verdict::Supported => words("Supported", "Подтверждается", "Підтверджується", "Respaldado pelas fontes"),
+        Verdict::Refuted => words("Refuted", "Опровергается", "Спростовується", "Desmentido pelas fontes"),
         Verdict::Contested => words("Contested", "Источники расходятся", "Джерела розходяться", "Fontes divergem"),
         Verdict::Misleading => words("Misleading", "Вводит в заблуждение", "Вводить в оману", "Enganoso"),
         Verdict::Outdated => words("Outdated", "Устарело", "Застаріло", "Desatualizado"),
@@ -94,40 +90,51 @@ pub const fn verdict(verdict: Verdict) -> Words {
             "Fontes insuficientes para verificar",
         ),
         Verdict::NotVerifiable => {
-            words("Not verifiable", "Не поддаётся проверке", "Не підлягає перевірці", "Não verificável")
+            words("Not verifiable", "Не поддаётся проверке", "Неможливо перевірити", "Não verificável")
         }
     }
 }
 
-/// Whether a verdict that takes a side may be acted on; nothing of one that takes none.
+/// Whether the verdict is conclusive; `None` without a side.
 pub const fn decisive(verdict: Verdict, decisive: bool) -> Option<Words> {
     match (verdict, decisive) {
         (Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable, _) => None,
-        (_, true) => Some(words("decisive", "вывод уверенный", "висновок упевнений", "conclusão firme")),
-        (_, false) => {
-            Some(words("a lean, not a finding", "вывод предварительный", "висновок попередній", "conclusão provisória"))
-        }
+        (_, true) => Some(words("conclusive", "уверенный вывод", "упевнений висновок", "conclusivo")),
+        (_, false) => Some(words("provisional", "предварительный вывод", "попередній висновок", "provisório")),
     }
 }
 
-/// How well the claim is corroborated. It says nothing of the verdict, and where a verdict is against the claim it is low
-/// by definition: there it is left out.
+/// The tier's words. Callers omit them for verdicts against the claim, because the tier is then always low.
 pub const fn tier(tier: Tier) -> Words {
     match tier {
-        Tier::High => words("corroboration: high", "подтверждений много", "підтверджень багато", "corroboração: alta"),
-        Tier::Medium => words("corroboration: medium", "подтверждения есть", "підтвердження є", "corroboração: média"),
-        Tier::Low => words("corroboration: low", "подтверждений мало", "підтверджень мало", "corroboração: baixa"),
+        Tier::High => words(
+            "corroboration: high",
+            "степень подтверждения: высокая",
+            "ступінь підтвердження: високий",
+            "corroboração: alta",
+        ),
+        Tier::Medium => words(
+            "corroboration: medium",
+            "степень подтверждения: средняя",
+            "ступінь підтвердження: середній",
+            "corroboração: média",
+        ),
+        Tier::Low => words(
+            "corroboration: low",
+            "степень подтверждения: низкая",
+            "ступінь підтвердження: низький",
+            "corroboração: baixa",
+        ),
     }
 }
 
-/// A reason beside the verdict.
 pub const fn note(note: Note) -> Words {
     match note {
         Note::NoCorroboration => words(
             "no independent source supports it",
             "независимых подтверждений нет",
             "незалежних підтверджень немає",
-            "nenhuma fonte independente confirma",
+            "nenhuma fonte independente confirma a afirmação",
         ),
         Note::ConflictingSources => {
             words("sources disagree", "источники расходятся", "джерела розходяться", "as fontes divergem")
@@ -149,27 +156,27 @@ pub const fn note(note: Note) -> Words {
             "apenas publicações em redes sociais",
         ),
         Note::OnlyRelated => words(
-            "sources speak of the subject and settle nothing",
-            "источники говорят о теме, но ничего не решают",
-            "джерела говорять про тему, але нічого не вирішують",
-            "as fontes tratam do assunto e não decidem nada",
+            "sources are about the topic and take no side",
+            "источники по теме, но ни за, ни против",
+            "джерела стосуються теми, але ні за, ні проти",
+            "as fontes tratam do tema, sem tomar partido",
         ),
         Note::JudgesDisagree => words(
             "the language model reads the cited passages differently",
-            "языковая модель читает эти отрывки иначе",
-            "мовна модель читає ці уривки інакше",
-            "o modelo de linguagem lê os trechos citados de outra forma",
+            "языковая модель оценивает эти фрагменты иначе",
+            "мовна модель оцінює ці уривки інакше",
+            "o modelo de linguagem interpreta os trechos citados de outra forma",
         ),
         Note::Phase1Only => words(
             "only published fact-checks were looked up",
             "искались только опубликованные проверки фактов",
             "шукали лише опубліковані перевірки фактів",
-            "só foram procuradas checagens publicadas",
+            "apenas checagens publicadas foram consultadas",
         ),
         Note::WordsOnly => words(
             "compared by words alone",
             "сравнивались только слова",
-            "порівнювалися лише слова",
+            "порівнювали лише слова",
             "comparação só por palavras",
         ),
         Note::NoClaims => words(
@@ -181,8 +188,7 @@ pub const fn note(note: Note) -> Words {
     }
 }
 
-/// The notes that add something to a claim's verdict for a reader. Left out is what would contradict it or say it twice:
-/// that nobody supports a claim which is refuted, that sources disagree where none takes the other side.
+/// Returns the notes that neither repeat nor contradict the verdict.
 pub fn notes(claim: &ClaimResult) -> Vec<Note> {
     let has = |stance| claim.evidence.iter().any(|row| row.stance == stance);
     let both_sides = has(Stance::Supports) && has(Stance::Contradicts);
@@ -191,7 +197,7 @@ pub fn notes(claim: &ClaimResult) -> Vec<Note> {
         Note::NoCorroboration => claim.verdict == Verdict::NotEnoughEvidence && !no_sources,
         Note::ConflictingSources => both_sides && claim.verdict != Verdict::Contested,
         Note::NoSources => claim.verdict == Verdict::NotEnoughEvidence,
-        // Said by "not enough evidence" beside sources that take no side.
+        // "Not enough evidence" already states this.
         Note::OnlyRelated => false,
         Note::SingleSource
         | Note::Degraded
@@ -204,7 +210,6 @@ pub fn notes(claim: &ClaimResult) -> Vec<Note> {
     claim.notes.iter().copied().filter(adds).collect()
 }
 
-/// What a passage says of the claim.
 pub fn stance(row: &EvidenceRow) -> Words {
     match row.stance {
         Stance::Supports => words("supports", "подтверждает", "підтверджує", "confirma"),
@@ -215,11 +220,10 @@ pub fn stance(row: &EvidenceRow) -> Words {
         Stance::Neutral if row.entail >= MAY_CONTRADICT => {
             words("may support", "возможно, подтверждает", "можливо, підтверджує", "talvez confirme")
         }
-        Stance::Neutral => words("takes no side", "нейтрально", "нейтрально", "neutro"),
+        Stance::Neutral => words("takes no side", "ни за, ни против", "ні за, ні проти", "neutro"),
     }
 }
 
-/// The heading of a published fact-check.
 pub const fn fact_check(relation: Relation) -> Words {
     match relation {
         Relation::Same => words(
@@ -236,9 +240,9 @@ pub const fn fact_check(relation: Relation) -> Words {
         ),
         Relation::Related => words(
             "Fact-check of a related claim",
-            "Проверка близкого утверждения",
-            "Перевірка близького твердження",
-            "Checagem de uma afirmação próxima",
+            "Проверка близкого по теме утверждения",
+            "Перевірка близького за темою твердження",
+            "Checagem de uma afirmação relacionada",
         ),
         Relation::Other => words(
             "Fact-check of another claim",
@@ -249,39 +253,37 @@ pub const fn fact_check(relation: Relation) -> Words {
     }
 }
 
-/// The heading of a correction, and who has to look at it.
+/// The heading of a correction, with who must review it.
 pub const fn correction(kind: CorrectionType, apply: Apply) -> Words {
     match (kind, apply) {
         (CorrectionType::Replace, Apply::Auto) => words("Correction", "Исправление", "Виправлення", "Correção"),
         (CorrectionType::Replace, Apply::Review) => words(
             "Possible correction, for an editor to check",
-            "Возможное исправление, проверьте",
-            "Можливе виправлення, перевірте",
+            "Возможное исправление (нужна проверка редактора)",
+            "Можливе виправлення (потрібна перевірка редактора)",
             "Possível correção, a ser conferida",
         ),
         (CorrectionType::Update, Apply::Auto) => words("Update", "Обновление", "Оновлення", "Atualização"),
         (CorrectionType::Update, Apply::Review) => words(
             "Possible update, for an editor to check",
-            "Возможное обновление, проверьте",
-            "Можливе оновлення, перевірте",
+            "Возможное обновление (нужна проверка редактора)",
+            "Можливе оновлення (потрібна перевірка редактора)",
             "Possível atualização, a ser conferida",
         ),
         (CorrectionType::Clarify, Apply::Auto) => words("Clarification", "Уточнение", "Уточнення", "Esclarecimento"),
         (CorrectionType::Clarify, Apply::Review) => words(
             "Possible clarification, for an editor to check",
-            "Возможное уточнение, проверьте",
-            "Можливе уточнення, перевірте",
+            "Возможное уточнение (нужна проверка редактора)",
+            "Можливе уточнення (потрібна перевірка редактора)",
             "Possível esclarecimento, a ser conferido",
         ),
     }
 }
 
-/// Words that stand in lines of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phrase {
-    /// What the confidence is of.
     Confidence,
-    /// What the score is of; "12 of 100" follows.
+    /// "12 of 100" follows.
     Support,
     OutOf100,
     NoDate,
@@ -289,7 +291,7 @@ pub enum Phrase {
     Digest,
     AlsoReportedBy,
     RelatedFactCheck,
-    /// How many claims there are, with a count for each verdict.
+    /// A count per verdict follows.
     Claims,
 }
 
@@ -313,41 +315,47 @@ impl Phrase {
                 "confidence in this verdict",
                 "уверенность в этом выводе",
                 "упевненість у цьому висновку",
-                "confiança nesta conclusão",
+                "confiança neste veredito",
             ),
             Self::Support => words(
                 "support for the claim in the passages",
-                "поддержка утверждения в источниках",
-                "підтримка твердження в джерелах",
-                "apoio à afirmação nas fontes",
+                "поддержка утверждения во фрагментах",
+                "підтримка твердження в уривках",
+                "respaldo à afirmação nos trechos",
             ),
             Self::OutOf100 => words("of 100", "из 100", "зі 100", "de 100"),
             Self::NoDate => words("no date", "без даты", "без дати", "sem data"),
             Self::Gaps => words(
                 "Not everything could be asked",
-                "Опросить удалось не всех",
-                "Опитати вдалося не всіх",
+                "Не все источники удалось опросить",
+                "Не всі джерела вдалося опитати",
                 "Nem tudo pôde ser consultado",
             ),
             Self::Digest => words("For the digest", "Для дайджеста", "Для дайджесту", "Para o resumo"),
-            Self::AlsoReportedBy => {
-                words("Also reported by", "Об этом сообщают также", "Про це повідомляють також", "Também noticiado por")
-            }
-            Self::RelatedFactCheck => {
-                words("Related fact-check", "Проверка по теме", "Перевірка за темою", "Checagem relacionada")
-            }
+            Self::AlsoReportedBy => words(
+                "Also reported by",
+                "Об этом сообщают и другие каналы",
+                "Про це повідомляють також інші канали",
+                "Também noticiado por",
+            ),
+            Self::RelatedFactCheck => words(
+                "Related fact-check",
+                "Проверка фактов по теме",
+                "Перевірка фактів на цю тему",
+                "Checagem relacionada",
+            ),
             Self::Claims => words("Claims", "Утверждений", "Тверджень", "Afirmações"),
         }
     }
 }
 
-/// A line on the sources that take a side, for a digest; `None` where none does.
+/// Counts the sources that take a side; `None` without any.
 pub fn evidence(supporting: usize, contradicting: usize, reader: ReaderLanguage) -> Option<String> {
     let (count, supports, contradicts) = match reader {
         ReaderLanguage::English => return english_evidence(supporting, contradicting),
         ReaderLanguage::Russian => ("Источники", "подтверждают", "противоречат"),
         ReaderLanguage::Ukrainian => ("Джерела", "підтверджують", "суперечать"),
-        ReaderLanguage::Portuguese => ("Fontes", "confirmam", "contradizem"),
+        ReaderLanguage::Portuguese => ("Fontes", "a favor", "contra"),
     };
     match (supporting, contradicting) {
         (0, 0) => None,
@@ -372,8 +380,7 @@ fn english_evidence(supporting: usize, contradicting: usize) -> Option<String> {
     }
 }
 
-/// What could not be asked or read, and why. `cause` is the stored form; one that this version does not know is left to
-/// the trace, and said to be something.
+/// Words for a degradation cause in its stored form; an unknown one gets a general text.
 pub fn cause(cause: &str, reader: ReaderLanguage) -> String {
     let Some(cause) = Degradation::parse(cause) else {
         return words("another fault", "другой сбой", "інший збій", "outra falha").of(reader).to_owned();
@@ -382,7 +389,7 @@ pub fn cause(cause: &str, reader: ReaderLanguage) -> String {
     cause.of_whom().map_or_else(|| said.to_owned(), |whom| format!("{}: {said}", asked(whom, reader)))
 }
 
-/// The reason alone; of whom it is said goes before it.
+/// The caller prefixes the provider.
 const fn degradation(cause: &Degradation) -> Words {
     match cause {
         Degradation::ProviderOpen(_) => words(
@@ -395,7 +402,7 @@ const fn degradation(cause: &Degradation) -> Words {
             "the request limit is used up for now",
             "лимит запросов пока исчерпан",
             "ліміт запитів поки вичерпано",
-            "limite de consultas esgotado por ora",
+            "limite de consultas esgotado no momento",
         ),
         Degradation::ProviderFailed(_) => words(
             "no usable answer",
@@ -407,7 +414,7 @@ const fn degradation(cause: &Degradation) -> Words {
             "access refused, the key has to be checked",
             "доступ закрыт, нужно проверить ключ",
             "доступ закрито, потрібно перевірити ключ",
-            "acesso recusado, é preciso verificar a chave",
+            "acesso recusado; é preciso verificar a chave",
         ),
         Degradation::StoreAway(_) => words(
             "not asked, because the database was not reachable",
@@ -416,10 +423,10 @@ const fn degradation(cause: &Degradation) -> Words {
             "consulta não enviada: banco de dados inacessível",
         ),
         Degradation::ModelFailed(_) => words(
-            "failed, rules did its work",
+            "failed; rules were used instead",
             "сбой, вместо неё сработали правила",
             "збій, замість неї спрацювали правила",
-            "falhou, regras fizeram o trabalho",
+            "falhou; foram usadas regras em seu lugar",
         ),
         Degradation::Deadline => words("time ran out", "не хватило времени", "забракло часу", "o tempo se esgotou"),
         Degradation::Budget => words(
@@ -449,13 +456,13 @@ const fn degradation(cause: &Degradation) -> Words {
         Degradation::NoProvider => words(
             "no search service is set up",
             "ни один поисковый сервис не настроен",
-            "жоден пошуковий сервіс не налаштовано",
+            "жодного пошукового сервісу не налаштовано",
             "nenhum serviço de busca está configurado",
         ),
     }
 }
 
-/// A provider or model as people call it; what has no such name keeps its own.
+/// The public name of a provider or model, else its id.
 pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
     let words = match of {
         "google_factcheck" => name("Google Fact Check"),
@@ -465,7 +472,7 @@ pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
         "gdelt" => name("GDELT"),
         "eventregistry" => name("Event Registry"),
         "newsapi" => name("NewsAPI"),
-        "knowledge" => words("stored evidence", "сохранённые источники", "збережені джерела", "fontes armazenadas"),
+        "knowledge" => words("stored evidence", "сохранённые источники", "збережені джерела", "evidências armazenadas"),
         "corpus" => words("own documents", "собственные документы", "власні документи", "documentos próprios"),
         "api" => words("own services", "собственные сервисы", "власні сервіси", "serviços próprios"),
         "database" => words("own database", "собственная база данных", "власна база даних", "banco de dados próprio"),
@@ -475,12 +482,12 @@ pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
             "model that compares meanings",
             "модель сравнения по смыслу",
             "модель порівняння за змістом",
-            "modelo que compara sentidos",
+            "modelo que compara significados",
         ),
         "stance" => words(
             "model that judges passages",
             "модель оценки фрагментов",
-            "модель оцінки уривків",
+            "модель оцінювання уривків",
             "modelo que avalia trechos",
         ),
         "reranker" => words(

@@ -1,16 +1,18 @@
 //! Judging: evidence in, assessment out. Pure: no I/O, no async, no clock, no model.
 //!
-//! The law is `docs/scoring.md`: each of its rules is one function here, with a table test and a property test. Files in the
-//! order a claim meets them: [`profile`] (a text analysed once), [`credibility`], [`quality`], [`agreement`],
-//! [`kindred`] (Russian and Ukrainian), [`grounding`] (of claims that a language model took from a text), [`numbers`],
-//! [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`], [`adjudication`],
-//! [`decision`], [`verdicts`], [`citations`], [`justification`], [`cited_text`], [`correction`], [`summaries`],
-//! [`vocabularies`], [`labels`]; and [`evaluation`] and [`calibration`], which hold predictions against
-//! labels.
+//! `docs/scoring.md` defines the rules. Each is one function here, with a table test and a property test. A claim
+//! passes through these modules:
 //!
-//! Nothing here searches, fetches, stores or asks what time it is; what a rule needs is an argument. To add a rule: a
-//! pure function in the file of its subject, its constant with the reason and the source beside it, a row in that
-//! file's table test, and a property it must never break.
+//! * Texts: [`profile`], [`credibility`], [`quality`], [`agreement`], [`kindred`] (Russian and Ukrainian),
+//!   [`grounding`] (claims that a language model extracted).
+//! * Passages: [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`],
+//!   [`adjudication`].
+//! * Verdict: [`decision`], [`verdicts`], [`citations`].
+//! * Output: [`justification`], [`cited_text`], [`correction`], [`summaries`], [`vocabularies`], [`labels`].
+//! * Measuring: [`evaluation`] and [`calibration`].
+//!
+//! All inputs are arguments; nothing here searches, fetches or stores. To add a rule, write a pure function in the file
+//! of its subject. Add its constant with reason and source, a row in the table test, and a property.
 
 pub mod adjudication;
 pub mod agreement;

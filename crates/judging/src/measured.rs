@@ -1,5 +1,5 @@
-//! The rule judge against people's labels, where the labelled sets are at hand. The floors are modest and hold the
-//! direction, not a figure: nothing here was tuned on these sets beyond a look that the rules do what they say.
+//! Measures the rules on labelled sets, if these are present. The limits are low and only guard the direction; nothing
+//! was tuned on these sets.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::profile::TextProfile;
 use super::stance::rule_stance;
 use corroborate_labelled as labelled;
 
-/// Every n-th pair is judged: enough to see the direction, quick enough for an unoptimised build.
+/// Every n-th pair is judged, for speed in unoptimised builds.
 const MOST_PAIRS: usize = 400;
 
 #[derive(Debug, Default)]
@@ -22,17 +22,17 @@ struct Counts {
     pairs: usize,
     entailing: usize,
     contradicting: usize,
-    /// Called supporting; of those labelled so; of those labelled the opposite.
+    /// Called supporting; of those, labelled so.
     supported: usize,
     supported_rightly: usize,
     supported_against: usize,
     refuted: usize,
     refuted_rightly: usize,
     refuted_against: usize,
-    /// Labelled entailing among the pairs that share three of five words: what a judge by overlap would call support.
+    /// Labelled entailing among pairs that share three of five words, as a baseline.
     overlapping: usize,
     overlapping_rightly: usize,
-    /// Called a figure that disagrees; of those labelled contradicting.
+    /// Called a differing figure; of those, labelled contradicting.
     differing: usize,
     differing_rightly: usize,
 }
@@ -133,11 +133,11 @@ fn calls_by_rule_are_surer_than_word_overlap_and_seldom_upside_down() {
     let supported = share(all.supported_rightly, all.supported);
     assert!(supported > share(all.overlapping_rightly, all.overlapping), "no surer than word overlap: {supported:.3}");
     assert!(share(all.refuted_rightly, all.refuted) >= 0.6);
-    // The rules are there to be precise; a change that makes them call everything shows here.
+    // Catches a change that makes the rules take a side too often.
     assert!(all.supported + all.refuted < all.pairs / 5);
 }
 
-/// Pairs that people call entailing and whose claim has a figure: the rule may be silent there, and must not disagree.
+/// On entailing pairs with a figure the rule must not disagree.
 #[test]
 fn figures_of_a_claim_that_is_borne_out_do_not_disagree() {
     let (mut pairs, mut agree, mut wrong) = (0, 0, Vec::new());
@@ -164,7 +164,7 @@ fn figures_of_a_claim_that_is_borne_out_do_not_disagree() {
     assert!(wrong.len() * 100 <= pairs, "{} of {pairs}", wrong.len());
 }
 
-/// Pairs of Wikipedia whose claim has a digit: what differs must be refuted by people, whatever is left undecided.
+/// On Wikipedia pairs with a digit, differing figures must be labelled refuted.
 #[test]
 fn figures_that_differ_are_of_claims_that_people_refute() {
     let (mut pairs, mut refuted, mut differ, mut wrong) = (0, 0, 0, Vec::new());
@@ -243,7 +243,7 @@ fn reviews_of_other_claims_are_not_taken_for_ours() {
     let wanted = |id: &str| links.iter().any(|(_, claim)| claim == id);
     let embedder = HashedEmbedder::default();
     let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]).with_embedding(embedder.embed_one(text));
-    // Every reviewed claim that answers a tweet, and some of the rest.
+    // Every reviewed claim that answers a tweet, and a sample of the rest.
     let claims: Vec<(String, TextProfile)> = reviewed
         .lines()
         .skip(1)
@@ -253,7 +253,7 @@ fn reviews_of_other_claims_are_not_taken_for_ours() {
         .collect();
     let (mut own_same, mut own_related, mut own, mut others_same, mut others) = (0, 0, 0, 0, 0);
     for (tweet, text) in tweets.lines().skip(1).filter_map(row) {
-        // What the pipeline holds against reviews is one claim, so each sentence is one here.
+        // One claim per sentence, as in the pipeline.
         let ours: Vec<TextProfile> = sentences::sentences(&text).into_iter().map(profile).collect();
         for (id, claim) in &claims {
             let mine = links.contains(&(tweet.clone(), id.clone()));

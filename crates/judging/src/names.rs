@@ -1,18 +1,18 @@
-//! Names of a claim in another text: found, missing, or another one in their place.
+//! Finds names of a claim in another text: present, missing or replaced.
 
 use crate::profile::{SentenceProfile, TextProfile, Word};
 use corroborate_language::entities::Entity;
 use corroborate_language::names::same_key;
 use corroborate_language::tokens;
 
-/// Share of the words beside two names from which they stand in each other's place.
+/// Minimum common words if one name replaces another.
 const NEARLY_ALL: f64 = 0.85;
 
-/// Which names of a claim meet which of another text. Comparing names letter by letter is the dearest part of a
-/// judgement, so it is done once a pair.
+/// The matching names of a claim and a text. Computed once per pair, because comparison by letters is the most
+/// expensive step.
 #[derive(Debug)]
 pub struct Names {
-    /// For each name of the claim, the positions of the same name in the other text.
+    /// Per name of the claim, its positions in the other text.
     twins: Vec<Vec<usize>>,
 }
 
@@ -28,7 +28,7 @@ impl Names {
         Self { twins: claim.entities.iter().map(twins_of).collect() }
     }
 
-    /// Share of the claim's names that the other text has; 1 of none.
+    /// Share of the claim's names in the other text; 1 without names.
     pub fn found(&self) -> f64 {
         if self.twins.is_empty() {
             return 1.0;
@@ -36,8 +36,7 @@ impl Names {
         self.twins.iter().filter(|twins| !twins.is_empty()).count() as f64 / self.twins.len() as f64
     }
 
-    /// The stems of the claim's names that the other text has, as far as `counts` says so: all of a name's where the
-    /// whole name is there, the last where only a surname is.
+    /// Stems accepted by `counts`: all of a whole name, the last of a surname.
     pub(crate) fn told<'a>(
         &self,
         claim: &'a TextProfile,
@@ -55,32 +54,29 @@ impl Names {
         told
     }
 
-    /// Whether every name of the claim stands in that sentence of the other text, or is told by its other sentences while
-    /// this one names nobody else, for then "he" or "the city" is it.
+    /// Whether the sentence has all names, or other sentences do and it has no other name, so that "he" or "the city"
+    /// refers to it.
     pub(crate) fn stand_in(&self, sentence: &SentenceProfile) -> bool {
         let names_others = sentence.names.iter().any(|position| !self.holds(*position));
         let stands = |twins: &Vec<usize>| twins.iter().any(|position| sentence.names.contains(position));
         self.twins.iter().all(|twins| stands(twins) || (!twins.is_empty() && !names_others))
     }
 
-    /// Whether a position of the other text is a name of the claim.
     pub(crate) fn holds(&self, position: usize) -> bool {
         self.twins.iter().any(|twins| twins.contains(&position))
     }
 }
 
-/// Whether a text has that name, in any spelling.
+/// Whether the text has the name in any spelling.
 pub fn has_name(text: &TextProfile, name: &Entity) -> bool {
     text.entities.iter().any(|other| same_key(&other.key, &name.key))
 }
 
-/// Whether two texts name the same names, neither one more than the other.
 pub fn same_names(a: &TextProfile, b: &TextProfile) -> bool {
     a.entities.iter().all(|name| has_name(b, name)) && b.entities.iter().all(|name| has_name(a, name))
 }
 
-/// The one name of ours and the one of theirs that have no counterpart, where there is exactly one of each, of one
-/// kind, and nearly all other words of ours are in theirs.
+/// The only unmatched names, if of one kind and nearly all other words match.
 pub fn differing_names(ours: &TextProfile, theirs: &TextProfile) -> Option<(String, String)> {
     let without = |from: &TextProfile, other: &TextProfile| -> Vec<Entity> {
         from.entities.iter().filter(|name| !has_name(other, name)).cloned().collect()

@@ -1,7 +1,8 @@
-//! Numbers and dates of a claim against those of a passage, by rule, beside whatever model judges the words.
+//! Compares numbers and dates of a claim with those of a passage by rule, next to the NLI model.
 //!
-//! Two figures are compared only where they count the same thing in the same unit and stand in a sentence that speaks
-//! of the claim's own subject ([`subject`]). A figure that is merely elsewhere is no disagreement, and no agreement either.
+//! Two figures are compared only if they count the same thing in the same unit, in a sentence about the claim's subject
+//! ([`subject`]). All other figures neither agree nor disagree. [`compare`] finds agreement or a mismatch; [`apply`]
+//! changes the model's probabilities. To add a rule, extend a submodule and its table test.
 
 mod counted;
 mod dated;
@@ -37,66 +38,58 @@ use subject::Subject;
 pub use dated::{Occasions, Recurrence, recurrence};
 pub use standing::{Standing, standing};
 
-/// What a disagreeing figure does to a judgement (`docs/scoring.md`, numbers and dates).
+/// Probability limits if a figure disagrees (`docs/scoring.md`, numbers and dates).
 pub const REFUTING_CONTRADICTION: f64 = 0.70;
 const DISAGREEING_ENTAILMENT: f64 = 0.30;
 
-/// A newer and larger running total, or a newer level of what moves, larger or smaller, contradicts the claim as it
-/// stands, which makes an older report outdated, and must not refute it: between the stance threshold (0.5) and the
-/// refuting one (0.7).
+/// Contradiction by a newer, larger total or a newer level: outdated, not refuted. Between the stance threshold (0.5)
+/// and the refuting one (0.7).
 const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
 
-/// Counts up to here are exact: nobody rounds 37 dead.
+/// Whole counts up to here are exact; no text rounds 37 dead.
 const EXACT_UP_TO: f64 = 100.0;
-/// Larger figures agree within this share of the claim's, or one unit of the last digit stated, whichever is wider.
+/// Relative tolerance for larger figures; one unit of the last stated digit applies if it is wider.
 const TOLERANCE: f64 = 0.02;
 
-/// "About 300": a round figure is meant within a tenth.
+/// Relative tolerance of "about 300".
 const ABOUT: f64 = 0.1;
 
-/// Share of the claim's words the figure's sentence must hold for the two to speak of one thing: where they count the
-/// same by name, and where only the unit is the same.
+/// Minimum share of the claim's words in the figure's sentence: with the same counted noun, and with only the unit.
 const SAME_COUNTED: f64 = 0.4;
 const SAME_UNIT: f64 = 0.6;
 
-/// The same before a figure may be called a disagreement, which refutes. Where the claim's names are there, the subject
-/// is given by them; without a name only the words say that both speak of one thing ("7.2 cents per litre" of another
-/// tax shares half of them). A bare unit says least.
+/// The same shares for a disagreement, which refutes. Without a name only the words identify the subject: "7.2 cents
+/// per litre" of another tax shares half of them. A unit alone is the weakest sign.
 const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
 
-/// A claim without a date speaks of about now; what a passage dates longer ago than this is of another time.
+/// Maximum age of a passage's date for a claim without one, which is about the present.
 const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
 
-/// Two reports of one night are not farther apart.
+/// Maximum distance of two reports on one day's event.
 const ONE_NIGHT: TimeDelta = TimeDelta::hours(20);
 
-/// What comparing the figures of a claim with those of a passage found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NumberCheck {
-    /// True: all aligned figures agree. False: one disagrees. `None`: nothing to align.
+    /// True: all aligned figures agree. False: one disagrees. `None`: no figures are aligned.
     pub num_ok: Option<bool>,
-    /// The disagreement is a newer and larger running total, or a newer level of what moves: a sign of "outdated", not of
-    /// "refuted".
+    /// The mismatch is a newer, larger total or newer level, a sign of "outdated".
     pub newer_total: bool,
-    /// The figures that disagree, as written: in the claim, in the passage.
+    /// The figures that disagree, as written in the claim and in the passage.
     pub mismatch: Option<(String, String)>,
 }
 
-/// How a claim's figure fares in a passage.
 enum Found<'a> {
     Agrees,
     Differs(&'a str),
     Total(&'a str),
 }
 
-/// Whether a text states figures or dates.
 pub fn has_numbers(text: &TextProfile) -> bool {
     !text.quantities.is_empty() || !text.dates.is_empty()
 }
 
-/// Holds the claim's quantities and dates against the passage's.
 pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
     if !has_numbers(claim) || !has_numbers(passage) {
         return NumberCheck::default();
@@ -104,7 +97,7 @@ pub fn compare(claim: &TextProfile, passage: &TextProfile) -> NumberCheck {
     compare_with(claim, passage, &Names::new(claim, passage))
 }
 
-/// [`compare`] with the names already held against each other.
+/// [`compare`] with the names already compared.
 pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -> NumberCheck {
     let mut check = NumberCheck::default();
     if !has_numbers(claim) || !has_numbers(passage) {
@@ -120,8 +113,8 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
         .into_iter()
         .filter_map(|ours| Some((ours.mention.text.as_str(), date(&ours, claim, passage, &theirs, &subject)?)));
     let mut totals_only = true;
-    // "Is not 6,000 years old" is not contradicted by another age, nor "was not founded in 1950" by another year: a claim
-    // that denies leaves every other figure open. "Some fell by 5 %" leaves what holds in general open.
+    // Other figures do not contradict a denial ("is not 6,000 years old") or a statement on a part ("some fell by 5
+    // %").
     let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
     let leaves_open = denies || (speaks_of_a_part(claim) && !speaks_of_a_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
@@ -130,7 +123,7 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
             Found::Differs(_) | Found::Total(_) if leaves_open => {}
             Found::Differs(theirs) | Found::Total(theirs) => {
                 let total = matches!(found, Found::Total(_));
-                // A plain disagreement outweighs a running total, and is the one to correct.
+                // A plain disagreement outweighs a running total.
                 if check.mismatch.is_none() || (totals_only && !total) {
                     check.mismatch = Some((ours.to_owned(), theirs.to_owned()));
                 }
@@ -143,13 +136,13 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     check
 }
 
-/// Whether a quantity is held against others: years are as dates, and "40 years ago" is another span tomorrow.
+/// Whether the quantity is compared as a figure. Years are compared as dates, and "40 years ago" depends on the day.
 fn is_a_figure(quantity: &Quantity) -> bool {
     quantity.unit != Unit::Year && !quantity.counts_back()
 }
 
-/// Whether a figure of ours is told otherwise by every figure of theirs that could answer it: what keeps two texts of
-/// the same words from being one claim.
+/// Whether a figure or date disagrees with every comparable one of theirs. Two texts with the same words are then
+/// different claims.
 pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     let figures = ours.quantities.iter().filter(|figure| is_a_figure(figure)).any(|figure| {
         let mut answers = theirs.quantities.iter().filter(|other| other.unit == figure.unit).peekable();
@@ -164,9 +157,8 @@ pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     figures || (!times.is_empty() && dates())
 }
 
-/// One quantity of the claim: agreement with any aligned figure settles it; else the best-placed one differs. Years are
-/// compared as dates; identifiers name and do not count, so another one is another subject, not a disagreement, unless it
-/// is what the sentence states ("the port is 4711").
+/// Compares one quantity: any aligned figure that agrees decides; otherwise the best aligned one differs. Another
+/// identifier is another subject, unless the sentence states it ("the port is 4711").
 fn quantity<'a>(
     ours: &Quantity,
     claim: &TextProfile,
@@ -188,7 +180,7 @@ fn quantity<'a>(
             continue;
         }
         match agree(ours, theirs) {
-            // "Is not 330 m long" tells no other length.
+            // "Is not 330 m long" states no other length.
             Some(false) if !crate::relations::polarity::agree_in_denial(claim, sentence) => {}
             Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
@@ -217,16 +209,16 @@ fn quantity<'a>(
         if newer && theirs.low > ours.high {
             return Some(Found::Total(&theirs.text));
         }
-        // What had been counted by then says nothing of what was counted since.
+        // An older count does not contradict a later one.
         if older && theirs.high < ours.low {
             return None;
         }
     }
-    // A smaller figure of days later is another day's.
+    // A smaller figure some days later belongs to another day.
     if occasion == Occasion::Later {
         return None;
     }
-    // What was told of one night says nothing of another, and last month's price nothing of today's.
+    // A figure of one day does not contradict another day's, nor last month's price today's.
     if (is_of_one_day(claim, ours)
         && times.is_some_and(|(claimed, published)| {
             claimed.date_naive() != published.date_naive() && published.signed_duration_since(claimed).abs() > ONE_NIGHT
@@ -235,19 +227,18 @@ fn quantity<'a>(
     {
         return None;
     }
-    // The rate of May is not refuted by that of October.
+    // October's rate does not refute May's.
     if has_moved(claim, ours, passage, theirs) {
         return Some(Found::Total(&theirs.text));
     }
     Some(Found::Differs(&theirs.text))
 }
 
-/// Whether one figure is of the dead, say, and the other of the hurt.
+/// Whether one figure counts, for example, the dead and the other the injured.
 fn is_of_others(ours: &Quantity, claim: &TextProfile, theirs: &Quantity, passage: &TextProfile) -> bool {
     fate(claim, ours).zip(fate(passage, theirs)).is_some_and(|(mine, other)| mine != other)
 }
 
-/// Whether a figure that differs, in a sentence about the claim's subject, speaks of its time and counts what it counts.
 fn may_disagree(
     ours: &Quantity,
     theirs: &Quantity,
@@ -257,9 +248,8 @@ fn may_disagree(
 ) -> bool {
     let named = !claim.entities.is_empty();
     let enough = match (ours.unit, same_counted(ours, theirs)) {
-        // A rank belongs to someone; "the first law" and "the second law" are two laws.
+        // A rank needs an owner: "the first law" and "the second law" are two laws.
         (Unit::Ordinal, _) if !named => return false,
-        // Another number of another thing's is no disagreement.
         (Unit::Identifier, false) => return false,
         (_, true) if named => DISAGREE_NAMED,
         (_, true) => DISAGREE_UNNAMED,
@@ -268,8 +258,8 @@ fn may_disagree(
     crate::coverage::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
 }
 
-/// Whether a passage's sentence tells of another time than the claim, by its dates: a figure of another year is another figure,
-/// and so is that of a month beside a year's, and one of long before where the claim speaks of now.
+/// Whether the sentence's dates give it another time: another year, a month for a year, or long before a claim about
+/// the present.
 fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
     if dates.peek().is_none() {
@@ -280,14 +270,14 @@ fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfil
         let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
         return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
     }
-    // A year's profit is not its quarter's; but the ship that sank in April sank on the 15th.
+    // A year's profit is not its quarter's, but a ship that sank in April may have sunk on the 15th.
     let adds = matches!(ours.unit, Unit::Percent | Unit::Currency(_));
     !dates.any(|theirs| {
         claim.dates.iter().any(|ours| dates_meet(ours, theirs) && (!adds || length_class(ours) == length_class(theirs)))
     })
 }
 
-/// A day, a month, or longer.
+/// Returns 0 for days, 1 for months, 2 for longer.
 fn length_class(date: &DateMention) -> u8 {
     match date.end.signed_duration_since(date.start).num_days() {
         0..=6 => 0,
@@ -296,19 +286,19 @@ fn length_class(date: &DateMention) -> u8 {
     }
 }
 
-/// Behind which stands what something is.
+/// Words after which a value is stated.
 static STATING: Words = Words::of("figures.stating");
 
-/// Whether a figure is what its sentence says of something ("the port is 4711", "port: 4711"), not part of a name.
+/// Whether the sentence states the figure ("the port is 4711", "port: 4711"), not as part of a name.
 fn is_stated(text: &TextProfile, quantity: &Quantity) -> bool {
     let before = text.text.get(..quantity.start).unwrap_or_default().trim_end();
     let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
     before.ends_with([':', '=', '—', '–', '|']) || last == "-" || STATING.has(&last)
 }
 
-/// Names of one alphabet that are only alike ("Minor League", "Major League") are two names where a figure is to refute:
-/// all words of the claim's name must be there, or a shorter form of it ("Wagner" for "Honus Wagner"). Names in another
-/// alphabet are compared by sound alone.
+/// Whether the passage has all words of the claim's names or a shorter form ("Wagner" for "Honus Wagner"). Required
+/// before a figure refutes, because similar names differ ("Minor League", "Major League"). Names in another alphabet
+/// are compared by sound.
 fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
     let language = claim.language.as_deref();
     let passage_names: Vec<Vec<String>> =
@@ -326,22 +316,22 @@ fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
     })
 }
 
-/// How surely two figures of one unit count the same thing: 0 not at all, higher is surer.
+/// Certainty that two figures of one unit count the same thing; 0 is none.
 fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &TextProfile) -> f64 {
     let shared =
         sentence_at(passage, theirs.start).map_or(0.0, |sentence| crate::coverage::sentence_coverage(claim, sentence));
     let same = same_counted(ours, theirs);
     let enough = match (ours.unit, same) {
         (_, true) => SAME_COUNTED,
-        // "340 aircraft" and "12 orders": a bare number is a number of something, and so is a name's.
+        // "340 aircraft" and "12 orders": a bare number needs the same counted noun.
         (Unit::None | Unit::Ordinal | Unit::Identifier, false) => return 0.0,
-        // Percent, money, metres: the unit says what is measured but not of what.
+        // The unit names the measure but not the thing measured.
         _ => SAME_UNIT,
     };
     if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
 }
 
-/// The span of values a figure leaves open.
+/// The range of values that a figure allows.
 fn span(quantity: &Quantity) -> (f64, f64) {
     // "More than 50" of a counted thing begins at 51.
     let beyond = if is_exact(quantity) { 1.0 } else { 0.0 };
@@ -355,8 +345,8 @@ fn span(quantity: &Quantity) -> (f64, f64) {
     }
 }
 
-/// Whether the passage's figure bears the claim's out: yes where all it leaves open is within the claim's (so "9,210"
-/// bears out "more than 9,000"), no where nothing is, `None` where it may be either or the units differ.
+/// Whether the passage's figure is within the claim's range ("9,210" for "more than 9,000"). `None` if the ranges only
+/// overlap or the units differ.
 pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     if ours.unit != theirs.unit {
         return None;
@@ -365,11 +355,11 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
         return Some(ours.text.trim_end_matches('.') == theirs.text.trim_end_matches('.'));
     }
     let slack = if is_exact(ours) { 0.0 } else { tolerance(ours, theirs) };
-    // A hair for sums that binary fractions cannot hold: 3.5 ± 0.1 reaches 3.6.
+    // Margin for binary rounding: 3.5 ± 0.1 must reach 3.6.
     let hair = 1e-9 * (1.0 + ours.high.abs().max(theirs.high.abs()));
     let (low, high) = span(ours);
     let (low, high) = (low - slack - hair, high + slack + hair);
-    // An "about" in the passage is one more rounding, not another figure.
+    // "About" in the passage is rounding, not another figure.
     let (from, to) = if theirs.comparator == Comparator::About { (theirs.low, theirs.high) } else { span(theirs) };
     if low <= from && to <= high {
         Some(true)
@@ -380,13 +370,12 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     }
 }
 
-/// "Ten times" and "more than ten times" state one figure, the second one more strictly: neither confirmed nor denied.
+/// Whether the limits are equal: "ten times" and "more than ten times" neither confirm nor deny each other.
 fn touching(ours: &Quantity, theirs: &Quantity) -> bool {
     let open = |q: &Quantity| matches!(q.comparator, Comparator::MoreThan | Comparator::LessThan);
     (open(ours) || open(theirs)) && (ours.low - theirs.low).abs() <= 1e-9 * (1.0 + ours.low.abs())
 }
 
-/// No tolerance for years, ranks, identifiers and whole counts up to 100.
 fn is_exact(quantity: &Quantity) -> bool {
     let whole = quantity.low.fract() == 0.0 && quantity.high.fract() == 0.0;
     match quantity.unit {
@@ -396,15 +385,14 @@ fn is_exact(quantity: &Quantity) -> bool {
     }
 }
 
-/// Two hundredths, or one unit of the last digit stated, whichever is wider. Of figures told to different digits one is
-/// rounded to the other's: "1.9 million" is "2 million", and "1.2 million" is not.
+/// The coarser figure may round the other: "1.9 million" is "2 million", "1.2 million" is not.
 fn tolerance(ours: &Quantity, theirs: &Quantity) -> f64 {
     let (one, other) = (ours.last_digit.abs(), theirs.last_digit.abs());
     (TOLERANCE * ours.high.abs().max(ours.low.abs())).max(one.min(other)).max(one.max(other) / 2.0)
 }
 
-/// Whether every figure of the claim is borne out by a sentence of the passage that speaks of the same thing, identifiers
-/// and dates included: what a passage must give before it supports. An identifier is a name and may stand anywhere.
+/// Whether sentences about the claim's subject support all its figures and dates, as needed for support. An identifier
+/// may be anywhere.
 pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> bool {
     if !has_numbers(claim) {
         return true;
@@ -429,7 +417,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> b
             inside.any(|date| ours.period.borne_out_by(&date.period) == Some(true))
         })
     };
-    // A page without a date says "on Monday" of the same Monday, as far as anyone can tell.
+    // "On Monday" of an undated page is taken as the same Monday.
     let told_alike = |words: &str| {
         let mut sentences = passage.sentences.iter().filter(|_| passage.reference.is_none());
         sentences.any(|sentence| subject.is_borne_in(sentence, passage) && within(passage, sentence, words))
@@ -442,12 +430,11 @@ fn within(passage: &TextProfile, sentence: &SentenceProfile, mention: &str) -> b
     passage.text.get(sentence.start..sentence.end).is_some_and(|text| text.contains(mention))
 }
 
-/// Whether two mentions can mean the same time: their spans overlap ("2024" and "3 May 2024").
+/// Whether the spans of two mentions overlap ("2024" and "3 May 2024").
 pub fn dates_meet(a: &DateMention, b: &DateMention) -> bool {
     a.start <= b.end && b.start <= a.end
 }
 
-/// The years a text names.
 pub(super) fn years(profile: &TextProfile) -> impl Iterator<Item = i32> {
     profile.dates.iter().map(|date| date.start.year())
 }
@@ -456,8 +443,8 @@ fn sentence_at(passage: &TextProfile, offset: usize) -> Option<&SentenceProfile>
     passage.sentences.iter().find(|sentence| (sentence.start..sentence.end).contains(&offset))
 }
 
-/// A disagreement sets c = max(c, 0.7) and e = min(e, 0.3) before any feature is taken. A newer and larger running
-/// total, or a newer level of what moves, stays below the contradiction that refutes.
+/// Sets c = max(c, 0.7) and e = min(e, 0.3) on a disagreement, before any feature. A newer total or level stays below
+/// the refuting contradiction.
 pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities {
     if check.num_ok != Some(false) {
         return p;
@@ -465,7 +452,7 @@ pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities
     let entail = p.entail.min(DISAGREEING_ENTAILMENT);
     let contradict =
         if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(REFUTING_CONTRADICTION) };
-    // What is left over is neutral; a model's three figures no longer sum to 1 where both were high.
+    // The three probabilities may no longer sum to 1 otherwise.
     StanceProbabilities { entail, contradict, neutral: p.neutral.min((1.0 - entail - contradict).max(0.0)) }
 }
 

@@ -1,4 +1,4 @@
-//! An old event passed off as new: the fact holds, at another time than the claim says.
+//! Finds old events presented as new.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use corroborate_language::lexicon::Words;
@@ -7,18 +7,18 @@ use super::profile::TextProfile;
 use corroborate_language::dates::DateMention;
 use corroborate_language::verbs;
 
-/// A claim that says "yesterday" or "on Monday" speaks of the last days.
+/// Maximum age of "yesterday" or "on Monday".
 const RECENT: TimeDelta = TimeDelta::days(14);
-/// A page from longer before that day tells of another event, however like its words are.
+/// A page this much older is about another event.
 const LONG_BEFORE: TimeDelta = TimeDelta::days(60);
-/// "Last year" says nothing of the last days.
+/// Maximum span of such a date; excludes "last year".
 const FEW_DAYS: TimeDelta = TimeDelta::days(7);
 
-/// Whether the claim dates what happened by the days just before it was made, and the page is from long before those.
+/// Whether the claim dates an event shortly before, and the page is much older.
 pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>) -> bool {
     let Some((claimed, published)) = claim.reference.zip(published) else { return false };
     let (claimed, published) = (claimed.date_naive(), published.date_naive());
-    // A claim with a date of its own is held against that, and what is always so is no event.
+    // An absolute date is compared instead, and a general statement is no event.
     if claim.dates.iter().any(|date| !date.is_relative) || !tells_what_happened(claim) {
         return false;
     }
@@ -30,7 +30,7 @@ pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>
     })
 }
 
-/// "Yesterday", or a weekday as one says when something happened: not "The Sunday Times", "Wednesday Addams", "a Tuesday", "today".
+/// Whether the date is recent: not "The Sunday Times", "Wednesday Addams", "a Tuesday", "today".
 fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     static DAYS: Words = Words::of("out_of_context.day");
     static BEFORE: Words = Words::of("out_of_context.before_day");
@@ -44,12 +44,11 @@ fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     let is_in_a_name = behind.starts_with(' ') && next.starts_with(char::is_uppercase);
     let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
     let is_prepared = BEFORE.has(&last) || lower.starts_with("last ");
-    // "The Beatles recorded Yesterday" has a capital inside the sentence.
+    // Not "The Beatles recorded Yesterday", with a capital inside the sentence.
     let is_day = DAYS.has(&lower) && (before.is_empty() || date.text.starts_with(char::is_lowercase));
     is_day || is_prepared && !is_in_a_name
 }
 
-/// Whether it has a verb of the past.
 fn tells_what_happened(claim: &TextProfile) -> bool {
     claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| verbs::is_past(&word.text))
 }

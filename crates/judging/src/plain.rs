@@ -1,9 +1,9 @@
-//! Other people's text, made safe to be shown in a line of ours: in a terminal, on a page, in a message.
+//! Makes external text safe for one line of a terminal, page or message.
 
 use std::borrow::Cow;
 
-/// Other people's text in one line: breaks become spaces, characters that change the direction of writing are left out,
-/// and of other control characters a mark is left.
+/// Returns external text as one line. Breaks become spaces, direction characters are removed, and other control
+/// characters become a mark.
 pub fn plain(text: &str) -> Cow<'_, str> {
     let is_break = |c: char| matches!(c, '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
     let turns =

@@ -1,4 +1,7 @@
-//! A text with everything the judges look at taken from it once.
+//! Analyses a text once: words, names, quantities, dates and denials for all judging rules.
+//!
+//! [`TextProfile::new`] splits the text into sentences, marks names and finds the reach of each denial. The module
+//! never compares texts. To add a property, add a field and fill it in `new`.
 
 use std::collections::HashSet;
 
@@ -13,7 +16,7 @@ use corroborate_language::{negation, sentences, stemming, tokens};
 
 static DENIALS: Words = Words::of("profile.denial");
 
-/// What "no" takes away with all that follows: "no evidence that …".
+/// Nouns after "no" whose denial covers the rest: "no evidence that …".
 static EVIDENCE: Words = Words::of("profile.evidence");
 
 static TAKING_BACK: Words = Words::of("profile.taking_back");
@@ -24,71 +27,62 @@ static STEPPING_ASIDE: Words = Words::of("profile.stepping_aside");
 
 static CONCORD: Words = Words::of("profile.concord");
 
-/// A claim or a passage, analysed. Cheap to share; never changed after it is built.
+/// A claim or passage; immutable after construction.
 #[derive(Debug, Clone, Default)]
 pub struct TextProfile {
-    /// The text as it stands.
     pub text: String,
-    /// The text without "yesterday" and "on Monday", where it has such days.
+    /// Without "yesterday" and "on Monday", if present.
     pub undated: Option<String>,
-    /// ISO 639-1, where known.
+    /// ISO 639-1.
     pub language: Option<String>,
-    /// Unit-length embedding; empty until the embedder has run.
+    /// Unit length; empty before the embedder runs.
     pub embedding: Vec<f32>,
-    /// What the embedding may be compared with.
     pub space: EmbeddingSpace,
-    /// What relative dates are counted from, and when the text was current: the claim's date, the page's publication.
+    /// Base of relative dates: the claim's or page's date.
     pub reference: Option<DateTime<Utc>>,
-    /// The distinct content words, sorted by stem.
+    /// Distinct content words, sorted by stem.
     pub words: Vec<Word>,
     pub entities: Vec<Entity>,
-    /// The content stems of each entity, parallel to `entities`.
+    /// Content stems per entity, parallel to `entities`.
     pub name_stems: Vec<Vec<String>>,
     pub quantities: Vec<Quantity>,
     pub dates: Vec<DateMention>,
-    /// Denials in the whole text.
     pub negations: usize,
     pub sentences: Vec<SentenceProfile>,
 }
 
-/// Which vectors an embedding may be compared with: those of another embedder point anywhere.
+/// The vector space; vectors of different embedders are not comparable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum EmbeddingSpace {
-    /// Hashed words: near where words are shared.
+    /// Hashed words: near if words are shared.
     #[default]
     Words,
-    /// The model's: near where the meaning is.
+    /// The model's: near if the meaning is similar.
     Meaning,
 }
 
-/// A content word with what it weighs when texts are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
     pub stem: String,
-    /// 0.6 for a short word to 1 for a long one, 1.4 for one written with a capital inside a sentence.
+    /// 0.6 (short) to 1 (long); 1.4 if capitalised inside a sentence.
     pub weight: f64,
 }
 
-/// One sentence of the text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SentenceProfile {
-    /// Byte offset of its beginning in the text.
+    /// Byte offset in the text.
     pub start: usize,
-    /// Byte offset behind its end.
+    /// Byte offset of the end.
     pub end: usize,
-    /// The distinct stems of its content words, sorted.
+    /// Distinct content stems, sorted.
     pub stems: Vec<String>,
-    /// All its words, in order.
     pub spoken: Vec<Spoken>,
-    /// Its denials, in order.
     pub denials: Vec<Denial>,
-    /// Positions in `entities` of the names it holds.
+    /// Positions in `entities`.
     pub names: Vec<usize>,
-    /// It asks, and so states nothing.
     pub question: bool,
 }
 
-/// A word as it stands in its sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spoken {
     /// Lower case, normalised.
@@ -96,29 +90,26 @@ pub struct Spoken {
     pub stem: String,
     /// Neither function word, number nor denial.
     pub content: bool,
-    /// Written with a capital as part of a name or a date: "Denys", the "May" of "Theresa May" and of "3 May".
+    /// Capitalised as part of a name or date: "Denys", the "May" of "Theresa May" and of "3 May".
     pub name: bool,
 }
 
-/// A denial and what it reaches within its clause.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Denial {
-    /// Stems of the content words it reaches, nearest first.
+    /// Content stems in reach within the clause, nearest first.
     pub reached: Vec<String>,
-    /// The word it denies beyond doubt; `None` for "not all", and where nothing but function words follows.
+    /// The surely denied word; `None` for "not all", or before function words only.
     pub denied: Option<String>,
 }
 
-/// Words that deny. They carry parity, not content, so two texts that differ in them alone have the same words.
+/// Whether a word denies. Denials count by parity, not as content, so texts that differ only in them share all words.
 pub fn is_denial(word: &str) -> bool {
     DENIALS.has_ending_of(word) || DENIALS.has(word)
 }
 
-/// How many words behind it a denial reaches: an auxiliary, an adverb and the verb with its object ("have never been
-/// approved for").
+/// Reach in words: an auxiliary, an adverb and the verb with object ("have never been approved for").
 const REACH: usize = 4;
 
-/// "No evidence that …" denies all that follows.
 fn reaches_to_the_end(next: &str) -> bool {
     EVIDENCE.has(next)
 }
@@ -128,17 +119,17 @@ fn takes_back(next: &str) -> bool {
     TAKING_BACK.has(next)
 }
 
-/// "Not all", "not always": part of it holds.
+/// "Not all", "not always": a part holds.
 fn leaves_some(next: &str) -> bool {
     WHOLE.has(next)
 }
 
-/// Adverbs between a denial and what it denies ("not yet officially approved").
+/// Whether a denial skips the word: "not yet officially approved".
 fn steps_aside(word: &Spoken) -> bool {
     !word.content || word.text.ends_with("ly") || STEPPING_ASIDE.has(&word.text)
 }
 
-/// The denials of a clause. `concord` says that a plain "не" stands in the sentence, so "никто" only repeats it.
+/// The denials of a clause. With `concord` the sentence has a plain "не", which "никто" only repeats.
 fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
     clause.iter().enumerate().filter_map(move |(index, word)| {
         if !is_denial(&word.text) || (concord && is_concord(&word.text)) {
@@ -159,13 +150,12 @@ fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
     })
 }
 
-/// "Никто не", "ніколи не": the second word repeats the first one's denial.
+/// Whether the word repeats a denial: "никто не", "ніколи не".
 fn is_concord(word: &str) -> bool {
     CONCORD.has(word)
 }
 
-/// The clauses of a sentence: a denial does not reach past a comma, a dash or a bracket. A comma between digits is part
-/// of a number.
+/// Splits at commas, dashes and brackets, which end a denial's reach. Commas inside numbers do not count.
 fn clauses(sentence: &str) -> Vec<&str> {
     let mut clauses = Vec::new();
     let mut rest = sentence;
@@ -192,18 +182,18 @@ fn clauses(sentence: &str) -> Vec<&str> {
 }
 
 impl TextProfile {
-    /// What a model is asked about a claim: without days that only the day of the text tells, which are compared by rule.
+    /// The text for a model; rules compare relative days.
     pub fn without_days(&self) -> &str {
         self.undated.as_deref().unwrap_or(&self.text)
     }
 
-    /// Analyses a text. `reference` is the date relative dates are counted from; `hints` are names upstream found.
+    /// Analyses a text. `reference` is the base of relative dates; `hints` are upstream's names.
     pub fn new(text: &str, language: Option<&str>, reference: Option<DateTime<Utc>>, hints: &[EntityHint]) -> Self {
         let mut words: Vec<Word> = Vec::new();
         let mut profiles = Vec::new();
         let mut searched_to = 0;
         for sentence in sentences::sentences(text) {
-            // Sentences are slices of the text in order, so the next search starts where the last one ended.
+            // Sentences are slices in order.
             let start =
                 text.get(searched_to..).and_then(|rest| rest.find(sentence)).map_or(searched_to, |at| searched_to + at);
             let end = start + sentence.len();
@@ -243,13 +233,12 @@ impl TextProfile {
         }
     }
 
-    /// A text with its names and nothing else: all that [`super::agreement`] looks at beside the embedding.
+    /// A profile with names only, as [`super::agreement`] needs.
     pub fn of_names(text: &str, language: Option<&str>) -> Self {
         let entities = entities::entities(text, language, &[]);
         Self { text: text.to_owned(), language: language.map(str::to_owned), entities, ..Self::default() }
     }
 
-    /// The same with an embedding by hashed words.
     #[must_use]
     pub fn with_embedding(mut self, embedding: Vec<f32>) -> Self {
         self.space = EmbeddingSpace::Words;
@@ -257,19 +246,17 @@ impl TextProfile {
         self
     }
 
-    /// The same with an embedding of that space.
     #[must_use]
     pub fn embedded(self, embedding: Vec<f32>, space: EmbeddingSpace) -> Self {
         Self { space, ..self.with_embedding(embedding) }
     }
 
-    /// Whether a stem is among the content words.
     pub fn has_stem(&self, stem: &str) -> bool {
         self.words.binary_search_by(|word| word.stem.as_str().cmp(stem)).is_ok()
     }
 }
 
-/// Leaves those words marked as of a name that stand in one of these names or dates, and the month of "in May" and "3 May".
+/// Keeps name marks only on words of these names or dates, and on "May" in "in May" and "3 May".
 fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
     static BEFORE_MONTHS: Words = Words::of("profile.before_month");
     let words: HashSet<String> =
@@ -281,7 +268,7 @@ fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
         let before = at.checked_sub(1);
         let led = before.and_then(|before| spoken.get(before)).is_some_and(is_led)
             || spoken.get(at + 1).is_some_and(is_figure);
-        // In a headline every word has a capital: "Mayor May Resign".
+        // In a headline every word is capitalised: "Mayor May Resign".
         let is_surname = capital(before) && !capital(Some(at + 1));
         let Some(word) = spoken.get_mut(at) else { break };
         word.name = word.name && (words.contains(&word.text) || (led || is_surname) && word.text == "may");
@@ -292,7 +279,7 @@ fn is_figure(word: &Spoken) -> bool {
     word.text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// The content stems of a name, taken from the words already read; a hint from upstream may not be among them.
+/// A hint from upstream may be absent from the text.
 fn name_stems(name: &str, sentences: &[SentenceProfile], language: Option<&str>) -> Vec<String> {
     let spoken = |word: &str| sentences.iter().flat_map(|sentence| &sentence.spoken).find(|spoken| spoken.text == word);
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(tokens::normalise_word);
@@ -325,7 +312,7 @@ fn sentence_profile(
                 words.push(Word { stem: token.stem.clone(), weight });
                 stems.push(token.stem.clone());
             }
-            // Whether it is of a name is known when the text's names are.
+            // Corrected after the text's names are known.
             spoken.push(Spoken { text: token.text, stem: token.stem, content, name: token.capitalised });
         }
         bounds.push(from..spoken.len());

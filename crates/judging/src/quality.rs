@@ -1,4 +1,4 @@
-//! The figures of one passage: freshness, specificity, quality, rank. Plain arithmetic over what is stored.
+//! Freshness, specificity, quality and rank of one passage.
 
 use chrono::{DateTime, Datelike, Utc};
 use corroborate_language::lexicon::Words;
@@ -7,20 +7,20 @@ use super::numbers;
 use super::profile::TextProfile;
 use super::scoring::{HalfLives, QualityShares};
 
-/// A page without a date is neither fresh nor stale (`docs/scoring.md`).
+/// Freshness without a date: neither fresh nor stale (`docs/scoring.md`).
 const UNDATED_FRESHNESS: f64 = 0.5;
 
-/// A claim that dates itself this long before its reference is about history.
+/// Minimum age in a claim about history.
 const HISTORY_YEARS: i32 = 10;
 
-/// Beginnings of words that speak of the last hours and days (English, Russian, Ukrainian, Portuguese).
+/// Word beginnings of breaking news, in English, Russian, Ukrainian and Portuguese.
 static BREAKING: Words = Words::of("quality.breaking");
 
-/// Beginnings of words of science, medicine and history, whose facts change slowly.
+/// Word beginnings of science, medicine and history.
 static LASTING: Words = Words::of("quality.lasting");
 
-/// 0.5^(age / half-life) with age = max(0, reference − published), in (0, 1]. 0.5 without a date; a date after
-/// `evaluated_at` is no date.
+/// 0.5^(age / half-life) with age = max(0, reference − published), in (0, 1]. 0.5 without a date or with one after
+/// `evaluated_at`.
 pub fn freshness(
     reference: DateTime<Utc>,
     published: Option<DateTime<Utc>>,
@@ -31,13 +31,13 @@ pub fn freshness(
         return UNDATED_FRESHNESS;
     };
     let days = reference.signed_duration_since(published).num_seconds().max(0) as f64 / 86_400.0;
-    // No half-life at all would make 0/0 of a page of today.
+    // A zero half-life would give 0/0 for today's page.
     let half_life = half_life_days.max(f64::EPSILON);
-    // A page of a century ago is old, not worthless: the range is open at 0.
+    // Never 0: a century-old page is not worthless.
     0.5f64.powf(days / half_life).max(f64::MIN_POSITIVE)
 }
 
-/// How fast evidence for a claim ages, in days: breaking news in days, science and history in years, else a year.
+/// Days for breaking news, years for science and history, else a year.
 pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     let spoken =
         |words: &Words| claim.sentences.iter().flat_map(|sentence| &sentence.spoken).any(|word| words.has(&word.text));
@@ -45,7 +45,7 @@ pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     let current = claim.reference.map(|date| date.year());
     let historic = match (oldest, current) {
         (Some(year), Some(now)) => now - year >= HISTORY_YEARS,
-        // Without a date to compare with, only a year of the last century or before is surely history.
+        // Without a reference date only years before 2000 are surely history.
         (Some(year), None) => year < 2000,
         (None, _) => false,
     };
@@ -60,12 +60,12 @@ pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     }
 }
 
-/// Weights of what makes a passage specific: a figure pins a claim down more than a name, a name more than a word.
+/// A figure identifies a claim best, then a name.
 const NUMBER_WEIGHT: f64 = 3.0;
 const DATE_WEIGHT: f64 = 2.0;
 const NAME_WEIGHT: f64 = 2.0;
 
-/// Weighted share of the claim's numbers, dates, names and key words found in the passage, 0–1.
+/// Weighted share of the claim's numbers, dates, names and key words in the passage, 0–1.
 pub fn specificity(claim: &TextProfile, passage: &TextProfile) -> f64 {
     let (mut found, mut all) = (0.0, 0.0);
     let mut count = |weight: f64, present: bool| {
@@ -89,22 +89,19 @@ pub fn specificity(claim: &TextProfile, passage: &TextProfile) -> f64 {
     if all > 0.0 { found / all } else { 0.0 }
 }
 
-/// The shares of credibility, freshness, relevance and specificity, summed, 0–1.
 pub fn quality(shares: &QualityShares, cred: f64, fresh: f64, rel: f64, spec: f64) -> f64 {
     let QualityShares { credibility, freshness, relevance, specificity } = shares;
     (credibility * cred + freshness * fresh + relevance * rel + specificity * spec).clamp(0.0, 1.0)
 }
 
-/// How far credibility moves a passage up or down among equally relevant ones (`docs/scoring.md`, rank): by 0.15 at most, so that
-/// it never stands in for relevance.
+/// Effect of credibility, at most ±0.15, so that it never replaces relevance (`docs/scoring.md`, rank).
 const CREDIBILITY_SWAY: f64 = 0.3;
 
-/// How much one earlier use is worth for own stored evidence, and the most that uses are worth (`docs/scoring.md`, rank). The cap
-/// keeps an old favourite from outranking a better answer.
+/// Bonus per earlier use and its maximum, which keeps old evidence below better answers (`docs/scoring.md`, rank).
 const ACCESS_BOOST: f64 = 0.02;
 const MOST_ACCESS_BOOST: f64 = 0.1;
 
-/// rel + 0.3·(cred − 0.5), plus the access boost for own stored evidence. Higher is better.
+/// rel + 0.3·(cred − 0.5), plus the use bonus for stored evidence. Higher is better.
 pub fn rank(rel: f64, cred: f64, access_count: u32, own: bool) -> f64 {
     let boost = if own { (ACCESS_BOOST * f64::from(access_count)).min(MOST_ACCESS_BOOST) } else { 0.0 };
     rel + CREDIBILITY_SWAY * (cred - 0.5) + boost

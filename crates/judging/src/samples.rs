@@ -1,4 +1,4 @@
-//! Constructed evidence for tests: of this room, and of those above it.
+//! Constructed evidence for the tests of this crate and its users.
 
 use corroborate_domain::evidence::{JudgedPassage, MatchedReview, Review};
 use corroborate_domain::verdict::{ClaimKind, Origin, RatingClass, Relation, SourceType};
@@ -7,7 +7,7 @@ use super::decision::JudgeKind;
 use super::scoring::Scoring;
 use super::verdicts::ClaimContext;
 
-/// A factual claim without a date that was searched for everywhere, under the settings as they come.
+/// A factual claim without a date, fully searched, with default settings.
 pub fn context() -> ClaimContext {
     ClaimContext {
         kind: ClaimKind::Factual,
@@ -20,7 +20,7 @@ pub fn context() -> ClaimContext {
     }
 }
 
-/// A credible (0.85), on-topic passage of a group of its own, found at `<id>.example`.
+/// A credible (0.85), on-topic passage of its own group at `<id>.example`.
 pub fn passage(id: &str, entail: f64, contradict: f64) -> JudgedPassage {
     JudgedPassage {
         evidence_id: format!("ev_{id}"),

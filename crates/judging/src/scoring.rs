@@ -1,14 +1,12 @@
-//! The numbers of `docs/scoring.md` that an operator may set. The defaults are its; `config/default.toml` says the same with
-//! the reasons, and a test of `app` holds the two together. What is not here is part of a rule and stands, with its
-//! reason, beside the function that uses it.
+//! The settings of `docs/scoring.md`. A test of `app` compares the defaults with `config/default.toml`, which has the
+//! reasons. Other constants are next to their rule.
 
 use super::calibration::Calibration;
 use super::decision::DecisionTables;
 
-/// Everything that can be set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scoring {
-    /// Relevance under which a passage is off topic and decides nothing, 0–1.
+    /// Minimum relevance of evidence, 0–1.
     pub relevance_floor: f64,
     pub half_lives: HalfLives,
     pub quality: QualityShares,
@@ -16,11 +14,9 @@ pub struct Scoring {
     pub curve: ScoreCurve,
     pub limits: VerdictLimits,
     pub sufficiency: SufficiencyLimits,
-    /// Coefficients of the decision model.
     pub decision: DecisionTables,
-    /// Share of stances in which a language model is taken to be right, where one judges as well; 1/3 is chance.
+    /// Assumed share of right stances; 1/3 is chance.
     pub llm_reliability: f64,
-    /// Curves fitted on labelled claims; `None` without a file of them.
     pub calibration: Option<Calibration>,
 }
 
@@ -41,13 +37,12 @@ impl Default for Scoring {
     }
 }
 
-/// Days after which a source counts half as fresh, by topic.
+/// Days after which freshness halves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HalfLives {
     pub usual: f64,
-    /// What broke today is another story next week.
     pub breaking: f64,
-    /// Science and history stay as they are for years.
+    /// Science and history.
     pub lasting: f64,
 }
 
@@ -57,7 +52,7 @@ impl Default for HalfLives {
     }
 }
 
-/// What a passage's quality is made of; sums to 1.
+/// Shares of quality; they sum to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QualityShares {
     pub credibility: f64,
@@ -72,17 +67,16 @@ impl Default for QualityShares {
     }
 }
 
-/// What the raw score is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeatureWeights {
     pub e_max: f64,
     pub e_mean3: f64,
     pub agree_dom: f64,
-    /// Independent groups from which more add nothing.
+    /// Groups after which more add nothing.
     pub agree_dom_full: u32,
     pub rel_avg: f64,
     pub rec_max: f64,
-    /// Taken away.
+    /// Subtracted.
     pub c_max: f64,
     pub num_ok: f64,
 }
@@ -102,16 +96,16 @@ impl Default for FeatureWeights {
     }
 }
 
-/// From the raw score to 0–100.
+/// Maps the raw score to 0–100.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoreCurve {
-    /// The raw score that gives 50.
+    /// Raw score of 50.
     pub center: f64,
     /// Width of the sigmoid, above 0.
     pub scale: f64,
-    /// A claim nothing has borne out shows no score a reader takes for "true".
+    /// Highest score without support, below "true" for readers.
     pub cap_unsupported: u32,
-    /// A refuted claim shows a score a reader takes for "false".
+    /// Highest score if refuted, in the range of "false".
     pub cap_refuted: u32,
 }
 
@@ -121,14 +115,13 @@ impl Default for ScoreCurve {
     }
 }
 
-/// Where one verdict ends and the next begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VerdictLimits {
     /// Posterior from which a side is the verdict (step 5).
     pub lean: f64,
-    /// Contradiction from which sources conflict: no verdict is decisive against it, and no tier above low.
+    /// From here sources conflict: not decisive, tier low.
     pub conflict: f64,
-    /// A lone group less credible than this makes nothing decisive.
+    /// A single group below this is never decisive.
     pub lone_credibility: f64,
 }
 
@@ -138,14 +131,14 @@ impl Default for VerdictLimits {
     }
 }
 
-/// When what is already known settles a claim, so that nobody else need be asked.
+/// When stored evidence settles a claim without a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SufficiencyLimits {
-    /// Entailment from which a stored passage clearly supports.
+    /// Entailment of clear support.
     pub support: f64,
-    /// Contradiction from which one clearly contradicts.
+    /// Contradiction of a clear refutation.
     pub refute: f64,
-    /// Independent groups that must agree.
+    /// Minimum independent groups.
     pub groups: usize,
 }
 

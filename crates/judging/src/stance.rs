@@ -1,14 +1,11 @@
-//! What a passage says of a claim, by rule: shared words and names, negation parity, antonyms, numbers, and who does
-//! what to whom. Precise rather than eager: where the rules cannot tell, the passage is neutral.
+//! Judges a passage by rules: shared words and names, negation parity, antonyms, numbers and roles.
 //!
-//! These rules know nothing of paraphrase. They are right about near-verbatim reports, plain denials and figures that
-//! differ, which is what a daemon without a model can honestly claim to read.
+//! Neutral if the rules cannot decide. They read near-verbatim reports, plain denials and differing figures, not
+//! paraphrase.
 //!
-//! Measured on people's labels (the test `measured` prints it; its wrong calls there were read while the guards below were
-//! written, so the figures are not blind): of 10,178 pairs of `fm2`,
-//! `scifact_rte`, `healthver`, `climate_fever` and `terra_ru` 244 were called supporting, 73 % rightly (fm2 95 %, scifact 94 %,
-//! terra's hard negatives 68 %; sharing three words of five: 55 %), and 46 contradicting, 83 % rightly; 4 of
-//! 4 figures called differing differ.
+//! Measured on 10,178 pairs of `fm2`, `scifact_rte`, `healthver`, `climate_fever` and `terra_ru` (test `measured`; not
+//! blind). Supports: 244 pairs, 73 % right (fm2 95 %, scifact 94 %, terra's hard negatives 68 %; three of five shared
+//! words: 55 %). Contradicts: 46, 83 % right. Differing figures: 4 of 4.
 
 mod combine;
 pub mod leaning;
@@ -33,34 +30,32 @@ pub use combine::{SUPPORTS, UNDECIDED, combine};
 use lexicon::{debunked, hedged, is_direction, partial, widened};
 use order::place;
 
-/// Share of the claim's weighted words one sentence must hold to bear the claim out. Of a claim of six words one may be
-/// missing (about 0.83): that supports, but stays under the 0.70 a verdict needs ([`MOST_OF_PART`]), for it may be the word that
-/// matters.
+/// Minimum weighted share of the claim's words in one sentence. Without one of six (about 0.83), possibly the decisive
+/// one, support stays below a verdict's 0.70 ([`MOST_OF_PART`]).
 const SUPPORT_COVERAGE: f64 = 0.80;
 const MOST_OF_PART: f64 = 0.69;
-/// The same for a sentence that turns the claim round. The turning word is extra, so the rest must be nearly all there.
+/// The same with a denial, which is an extra word.
 const DENIAL_COVERAGE: f64 = 0.85;
-/// The same where an antonym stands in for one of the words.
+/// The same with an antonym for one word.
 const ANTONYM_COVERAGE: f64 = 0.72;
-/// The same where only a figure differs: the figure is no word, so the words must carry the subject.
+/// The same with a differing figure, which is no word.
 const FIGURE_COVERAGE: f64 = 0.62;
 
-/// Ends of the ranges the rules give. Never 1: a rule that reads words has read no meaning.
+/// Limits of support; never 1, because rules do not read meaning.
 const LEAST_SUPPORT: f64 = 0.6;
 const MOST_SUPPORT: f64 = 0.92;
 const LEAST_REFUTATION: f64 = 0.7;
 const MOST_REFUTATION: f64 = 0.85;
-/// A sentence that calls the claim a hoax contradicts it, yet may speak of another telling of it: it never refutes alone.
+/// A hoax may be another version of the claim, so it never refutes alone.
 const DEBUNKING: f64 = 0.65;
 
-/// An antonym in the claim's place contradicts it, yet leaves a third possibility, and directions compound ("decreased",
-/// "increasing loss"): it never refutes alone either.
+/// An antonym leaves a third possibility ("decreased", "increasing loss"), so it never refutes alone.
 const ANTONYM: f64 = 0.65;
 
-/// Days in which what had not happened may have come about.
+/// Days in which a denied event may yet happen.
 const SHORTLY: i64 = 60;
 
-/// Judges one passage for one claim. `min_agreement` is the agreement under which nothing supports (0.65 by default).
+/// Judges a passage. Below `min_agreement` (default 0.65) nothing supports.
 pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f64) -> StanceProbabilities {
     let table = Names::new(claim, passage);
     let Some((sentence, shared)) = best_sentence(claim, passage, &table) else {
@@ -88,7 +83,7 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     if debunked && parity == Parity::Same && shared >= DENIAL_COVERAGE && place.together {
         return contradicted(DEBUNKING);
     }
-    // "Was not founded in 1950" is turned round by a passage that has that year, not by one that has another.
+    // Only a passage with that year contradicts "was not founded in 1950".
     let figures_found = numbers::all_found(claim, passage, &table);
     let open_figure = claim.negations > 0 && !figures_found;
     let turned_round =
@@ -96,14 +91,14 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     if turned_round && !hedged && !debunked {
         let enough = if antonym { ANTONYM_COVERAGE } else { DENIAL_COVERAGE };
         if shared >= enough && place.together && swapped_roles_in(claim, passage, sentence) != Some(true) {
-            // Weeks before the claim's day it may simply not have come about yet.
+            // Weeks earlier the event may not have happened yet.
             let is_weak = antonym || is_from_shortly_before(claim, passage);
             return if is_weak { contradicted(ANTONYM) } else { refuted(shared, enough) };
         }
     }
     let stands_against =
         parity != Parity::Same || denied || antonym || debunked || hedged || check.num_ok == Some(false);
-    // A passive with the roles kept has the claim's words in another order.
+    // A passive changes the order, not the roles.
     let turned = claim.sentences.iter().any(is_passive) != is_passive(sentence)
         && swapped_roles_in(claim, passage, sentence) == Some(false);
     let undirected = claim.words.iter().filter(missing).any(is_direction);
@@ -131,15 +126,14 @@ pub fn rule_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f6
     StanceProbabilities { entail, contradict: 0.03, neutral: (0.97 - entail).max(0.0) }
 }
 
-/// Whether a Russian or Ukrainian passage is from the weeks before the claim's day.
+/// Whether a Russian or Ukrainian passage is from shortly before the claim.
 fn is_from_shortly_before(claim: &TextProfile, passage: &TextProfile) -> bool {
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
     let days = claimed.date_naive().signed_duration_since(published.date_naive()).num_days();
     has_cyrillic(&passage.text) && (1..=SHORTLY).contains(&days)
 }
 
-/// Whether the word that a sentence lacks is what was done: "fired" is not borne out by "praised". Of English the model knows
-/// which of two verbs say the same.
+/// Whether the action is missing: "praised" does not support "fired". The model handles English.
 fn lacks_what_was_done(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let mut verbs =
         claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && verbs::is_past(&word.text));
@@ -153,7 +147,7 @@ fn lacks_what_was_done(claim: &TextProfile, sentence: &SentenceProfile) -> bool 
     })
 }
 
-/// Whether the sentence speaks of what belongs to the claim's subject: "the driver of the mayor", "Khan's deputy".
+/// Whether the sentence is about something of the subject: "the driver of the mayor", "Khan's deputy".
 fn speaks_of_anothers(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(first) = claim.sentences.first().and_then(|own| own.spoken.iter().find(|word| word.content)) else {
         return false;
@@ -172,7 +166,7 @@ fn speaks_of_anothers(claim: &TextProfile, passage: &TextProfile, sentence: &Sen
     is_of || claim.entities.first().is_some_and(owns)
 }
 
-/// Whether the passage has every score and every time of day of the claim ("2:1", "10:30"); it may write them with a dash or a point.
+/// Whether the passage has all scores and times ("2:1", "10:30"), also with dash or point.
 fn scores_found(claim: &TextProfile, passage: &TextProfile) -> bool {
     let pair = |word: &str, between: &[char]| -> Option<(u32, u32)> {
         let (one, other) = word.trim_matches(|c: char| !c.is_ascii_digit()).split_once(between)?;
@@ -184,7 +178,7 @@ fn scores_found(claim: &TextProfile, passage: &TextProfile) -> bool {
     claim.text.split_whitespace().filter_map(|word| pair(word, &[':'])).all(|score| theirs.contains(&score))
 }
 
-/// Undecided, leaning towards the claim by what is shared but never as far as support.
+/// Neutral with a lean below support.
 fn open(entail: f64) -> StanceProbabilities {
     StanceProbabilities { entail, contradict: 1.0 - leaning::LEFT, neutral: leaning::LEFT - entail }
 }
@@ -194,18 +188,16 @@ fn refuted(shared: f64, from: f64) -> StanceProbabilities {
     StanceProbabilities { entail: 0.05, contradict, neutral: 0.95 - contradict }
 }
 
-/// A contradiction of a fixed strength.
 fn contradicted(contradict: f64) -> StanceProbabilities {
     StanceProbabilities { entail: 0.05, contradict, neutral: 0.95 - contradict }
 }
 
-/// How far a figure lies above a floor, as a share of the way to 1.
 fn above(figure: f64, floor: f64) -> f64 {
     if floor >= 1.0 { 1.0 } else { ((figure - floor) / (1.0 - floor)).clamp(0.0, 1.0) }
 }
 
-/// Agreement against the best single sentence: the passage's embedding blurs several sentences into one, so the words
-/// of the best one count where they are nearer; the names count half where the claim has any.
+/// Agreement with the best sentence. The passage embedding blurs sentences, so the best one's words count if closer;
+/// names count half.
 fn agreement_within(claim: &TextProfile, passage: &TextProfile, shared: f64, names: f64) -> f64 {
     let near = agreement::cosine(claim, passage).max(0.9 * shared);
     if claim.entities.is_empty() { near } else { f64::midpoint(near, names) }

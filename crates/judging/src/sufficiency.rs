@@ -1,5 +1,7 @@
-//! Whether what is already known settles a claim, so that nobody else need be asked. No language model: the judged
-//! passages of stored pages are counted, and the answer is no unless everything speaks for yes.
+//! Decides whether stored evidence settles a claim without a new search.
+//!
+//! Counts judged passages of stored pages, without a language model. Every condition must hold; [`Lack`] names the
+//! first that fails. To add one, extend `conditions` and [`Lack`].
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,21 +17,18 @@ use super::features;
 use super::profile::TextProfile;
 use super::scoring::SufficiencyLimits;
 
-/// A stored passage, judged for the claim.
 #[derive(Debug, Clone, Copy)]
 pub struct KnownPassage<'a> {
     pub judged: &'a JudgedPassage,
-    /// Whether it names everything the claim names: see [`covers_names`].
+    /// See [`covers_names`].
     pub names_covered: bool,
-    /// When the page was read.
     pub read_at: DateTime<Utc>,
-    /// It holds whenever it was read: a well-established fact that came with the program.
+    /// A shipped fact; its reading time has no effect.
     pub lasting: bool,
 }
 
 impl KnownPassage<'_> {
-    /// Whether it tells of a later time than the other: by what the pages say of themselves where both do, else by when
-    /// they were read.
+    /// Compares publication dates if both exist, else reading times.
     fn is_newer_than(&self, other: &Self) -> bool {
         match (self.judged.published_at, other.judged.published_at) {
             (Some(ours), Some(theirs)) => ours > theirs,
@@ -38,27 +37,24 @@ impl KnownPassage<'_> {
     }
 }
 
-/// The claim, as far as the gate looks at it.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
-    /// The claim states quantities or dates.
     pub has_figures: bool,
-    /// What the claim speaks of, or when it was made; `None` for a claim without any date.
+    /// Subject date, else the claim's own.
     pub date: Option<DateTime<Utc>>,
-    /// How long ago a page may have been read, at most: see [`oldest_reading`].
+    /// See [`oldest_reading`].
     pub oldest_reading: DateTime<Utc>,
     pub relevance_floor: f64,
-    /// The quality bar: mean relevance from which what is known is good enough to look no further.
+    /// Minimum mean relevance.
     pub relevance: f64,
     pub limits: SufficiencyLimits,
-    /// Probability from which a side is heard at all: two sides that are heard conflict.
+    /// Probability from which a side counts; two conflict.
     pub conflict: f64,
 }
 
-/// What the gate decided, and on what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sufficiency {
-    /// So many independent groups take that side, and nothing speaks against it.
+    /// Independent groups on that side, unopposed.
     Enough {
         side: Stance,
         groups: usize,
@@ -66,26 +62,20 @@ pub enum Sufficiency {
     Lacking(Lack),
 }
 
-/// Why what is known is not enough: the first thing that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
-    /// Nothing stored is about the claim.
     Nothing,
-    /// Nothing stored says clearly whether it holds.
     NothingClear,
-    /// What is stored disagrees.
     Conflict,
-    /// What was stored later is about it too, and does not say the same.
+    /// A later passage does not take that side.
     Overtaken,
-    /// What speaks of it leaves out one of its names or figures.
+    /// A name or figure is missing.
     Uncovered,
-    /// It was read before what the claim speaks of.
+    /// Read before the claim's date.
     ReadBefore,
-    /// It was read too long ago for such a topic.
     Stale,
-    /// One source says it, in however many copies.
+    /// In any number of copies.
     OneSource,
-    /// What says it is only loosely about it.
     OffTopic,
 }
 
@@ -105,18 +95,16 @@ impl fmt::Display for Lack {
     }
 }
 
-/// Whether the text names that, under the very key. What was stored of other events holds many names that are nearly this
-/// one, so the likeness that is enough within a search's answer is not enough here.
+/// Whether the text has the name by the same key. Stored evidence has many similar names of other events.
 pub fn names(passage: &TextProfile, name: &Entity) -> bool {
     passage.entities.iter().any(|other| other.key == name.key)
 }
 
-/// Whether the text names everything that the claim names.
 pub fn covers_names(claim: &TextProfile, passage: &TextProfile) -> bool {
     claim.entities.iter().all(|name| names(passage, name))
 }
 
-/// Decides. The order of the passages changes nothing, and a copy adds nothing.
+/// Decides; order and copies have no effect.
 pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     let limits = &wanted.limits;
     let on_topic: Vec<&KnownPassage<'_>> = known
@@ -126,7 +114,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     if on_topic.is_empty() {
         return Sufficiency::Lacking(Lack::Nothing);
     }
-    // A doubt stands, whoever has it and however old it is: also a page's about itself.
+    // From any source and time.
     let against = on_topic.iter().any(|p| p.judged.contradict >= wanted.conflict);
     let for_it =
         on_topic.iter().any(|p| p.judged.entail >= wanted.conflict && p.judged.stance() != Stance::Contradicts);
@@ -156,7 +144,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     if is_overtaken(&on_topic, &counted, side, least) {
         return Sufficiency::Lacking(Lack::Overtaken);
     }
-    // Each group by its best passage, or copies of a loose one would pull the mean about.
+    // Copies of a loose passage would change the mean.
     let best = groups.iter().map(|group| {
         let of_group = counted.iter().filter(|passage| passage.judged.independent_group == *group);
         of_group.map(|passage| passage.judged.relevance).fold(0.0, f64::max)
@@ -167,8 +155,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
     Sufficiency::Enough { side, groups: groups.len() }
 }
 
-/// What is missing however plainly every one of them spoke, for either side; `None` where a judge has to be heard. What the
-/// passages say is left aside: only their names, figures, times, groups and topics are looked at.
+/// Returns what is missing even if all passages took one side plainly; `None` if a judge must decide.
 pub fn out_of_reach(known: &[KnownPassage<'_>], wanted: &Wanted) -> Option<Lack> {
     let if_all_said = |entail: f64, contradict: f64| {
         let plain =
@@ -177,7 +164,7 @@ pub fn out_of_reach(known: &[KnownPassage<'_>], wanted: &Wanted) -> Option<Lack>
         let known: Vec<KnownPassage<'_>> =
             known.iter().zip(&judged).map(|(passage, judged)| KnownPassage { judged, ..*passage }).collect();
         match sufficiency(&known, wanted) {
-            // Fewer of them may be nearer to the claim than all together.
+            // Fewer passages may be closer to the claim than all together.
             Sufficiency::Enough { .. } | Sufficiency::Lacking(Lack::OffTopic) => None,
             Sufficiency::Lacking(lack) => Some(lack),
         }
@@ -185,10 +172,10 @@ pub fn out_of_reach(known: &[KnownPassage<'_>], wanted: &Wanted) -> Option<Lack>
     if_all_said(1.0, 0.0).filter(|_| if_all_said(0.0, 1.0).is_some())
 }
 
-/// One source is never enough, whatever is configured for verdicts.
+/// Minimum groups, whatever the settings for verdicts.
 const LEAST_GROUPS: usize = 2;
 
-/// Whether a page about the claim that does not take that side is newer than what too many of the sources say.
+/// Whether a page about the claim on neither side is newer than too many sources.
 fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], side: Stance, least: usize) -> bool {
     let taking: BTreeSet<&str> =
         on_topic.iter().filter(|p| p.judged.stance() == side).map(|p| p.judged.evidence_id.as_str()).collect();
@@ -198,10 +185,9 @@ fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], s
     })
 }
 
-/// Words by which a claim speaks of the present whatever date it names: "has led it since 2019" is no claim about 2019.
+/// Words about the present: "has led it since 2019".
 static OF_NOW: Words = Words::of("sufficiency.of_now");
 
-/// Whether the claim says that something is so now.
 pub fn speaks_of_now(claim: &TextProfile) -> bool {
     claim.sentences.iter().any(|sentence| {
         let spoken: Vec<&str> = sentence.spoken.iter().map(|word| word.text.as_str()).collect();
@@ -209,9 +195,7 @@ pub fn speaks_of_now(claim: &TextProfile) -> bool {
     })
 }
 
-/// When a page must have been read, at the earliest, to settle a claim. What speaks of a day that is past and what
-/// changes slowly (`enduring`) may rest on readings of up to one half-life; all else may change any day, and rests on
-/// readings of up to `most`.
+/// Returns the earliest valid reading. Past days and slow facts (`enduring`) allow one half-life, others up to `most`.
 pub fn oldest_reading(now: DateTime<Utc>, enduring: bool, half_life_days: f64, most: TimeDelta) -> DateTime<Utc> {
     let half_life = TimeDelta::seconds((half_life_days * 86_400.0).clamp(0.0, 1e11) as i64);
     let age = if enduring { half_life } else { half_life.min(most) };
@@ -220,11 +204,11 @@ pub fn oldest_reading(now: DateTime<Utc>, enduring: bool, half_life_days: f64, m
 
 type Condition<'a> = (Lack, Box<dyn Fn(&KnownPassage<'_>) -> bool + 'a>);
 
-/// What a passage must have to be counted, in the order it is told.
+/// The conditions, in reporting order.
 fn conditions(wanted: &Wanted, side: Stance) -> [Condition<'_>; 3] {
     let figures = move |judged: &JudgedPassage| match (wanted.has_figures, side) {
         (false, _) => true,
-        // A figure that differs is what contradicts; one that is missing leaves the claim's own untouched.
+        // A different figure contradicts; a missing one says nothing.
         (true, Stance::Contradicts) => judged.num_ok.is_some(),
         (true, _) => judged.num_ok == Some(true),
     };

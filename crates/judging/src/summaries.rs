@@ -1,4 +1,4 @@
-//! The overall summary of an item with several claims, in the reader's language: by count, or a line for each claim.
+//! Summarises an item with several claims in the reader's language, as counts or a line per claim.
 
 use corroborate_domain::Verdict;
 use corroborate_domain::result::{ClaimResult, EvidenceRow};
@@ -6,13 +6,13 @@ use corroborate_domain::result::{ClaimResult, EvidenceRow};
 use super::cited_text::{Source, Unsupported, hold};
 use super::labels::{self, Phrase, ReaderLanguage, words};
 
-/// Claims that have a line of their own; of more the count stands beside them.
+/// Maximum claims with a line; a count replaces the rest.
 pub const LINES: usize = 3;
 
-/// Longest line of a claim's own words, characters.
+/// Maximum characters of a claim.
 const CLAIM_CHARS: usize = 160;
 
-/// How many claims of each verdict there are; `None` of fewer than two claims. `is_cut` says that the item may have had more.
+/// Counts the verdicts; `None` under two claims. `is_cut`: the item may have more.
 pub fn counted(claims: &[ClaimResult], is_cut: bool, reader: ReaderLanguage) -> Option<String> {
     if claims.len() < 2 {
         return None;
@@ -33,7 +33,7 @@ pub fn counted(claims: &[ClaimResult], is_cut: bool, reader: ReaderLanguage) -> 
     Some(format!("{}: {}{note}. {}.", Phrase::Claims.words().of(reader), claims.len(), counts.join("; ")))
 }
 
-/// The rows that the claims' verdicts cite, each once, in order: a row's number in a summary is its place, from 1.
+/// The distinct cited rows in order; a row's number is its place, from 1.
 pub fn cited_rows(claims: &[ClaimResult]) -> Vec<&EvidenceRow> {
     let mut rows: Vec<&EvidenceRow> = Vec::new();
     for row in claims.iter().flat_map(rows_of) {
@@ -44,12 +44,10 @@ pub fn cited_rows(claims: &[ClaimResult]) -> Vec<&EvidenceRow> {
     rows
 }
 
-/// The rows that one claim's verdict cites.
 pub fn rows_of(claim: &ClaimResult) -> impl Iterator<Item = &EvidenceRow> {
     claim.evidence.iter().filter(|row| claim.citations.contains(&row.n))
 }
 
-/// The place of a row among the cited ones.
 pub fn place_of(rows: &[&EvidenceRow], row: &EvidenceRow) -> Option<usize> {
     rows.iter().position(|known| is_same(known, row))
 }
@@ -58,7 +56,7 @@ fn is_same(one: &EvidenceRow, other: &EvidenceRow) -> bool {
     one.evidence_id == other.evidence_id && one.passage == other.passage
 }
 
-/// The claims that have a line, in order: those that cite something first come to it.
+/// The claims with a line; those with citations take precedence.
 pub fn lined(claims: &[ClaimResult]) -> Vec<&ClaimResult> {
     let has_rows = |claim: &&ClaimResult| rows_of(claim).next().is_some();
     let (cited, other): (Vec<&ClaimResult>, Vec<&ClaimResult>) = claims.iter().partition(has_rows);
@@ -67,8 +65,8 @@ pub fn lined(claims: &[ClaimResult]) -> Vec<&ClaimResult> {
     claims.iter().filter(|claim| kept.iter().any(|one| std::ptr::eq(*one, *claim))).collect()
 }
 
-/// The summary with the lines that a language model wrote, one for each of [`lined`]: the verdict's word before each, the
-/// sources behind them. A line must hold against the rows that its own claim cites; one that does not throws all away.
+/// Adds verdict and sources to a language model's lines, one for each of [`lined`]. If a line fails the check against
+/// its claim's rows, the whole summary is dropped.
 pub fn worded(
     claims: &[ClaimResult],
     lines: &[Option<String>],
@@ -121,7 +119,6 @@ fn source(row: &EvidenceRow) -> Source<'_> {
     }
 }
 
-/// Whether a line names another verdict than the one before it.
 fn states_another(line: &str, own: Verdict, reader: ReaderLanguage) -> bool {
     let line = line.to_lowercase();
     let label = |verdict: Verdict| labels::verdict(verdict).of(reader).to_lowercase();

@@ -1,5 +1,7 @@
-//! From judged passages and matched reviews to a verdict, in the order that `docs/scoring.md` gives. Pure: `rescore` calls it on
-//! stored rows and gets the same answer.
+//! Decides the verdict of a claim from judged passages and matched reviews, in the order of `docs/scoring.md`.
+//!
+//! Weighs both sides, chooses the verdict, then computes confidence, tier, notes and decisiveness. Pure: `rescore` gets
+//! the same result from stored rows. To change a rule, edit `docs/scoring.md`, the step here and its test.
 
 mod both;
 
@@ -19,79 +21,70 @@ use super::scoring::{Scoring, VerdictLimits};
 
 pub use both::assess;
 
-/// Weight of a fact-check at similarity 1: people checked it, and they err now and then (`docs/scoring.md`, confidence).
+/// Weight of a fact-check at similarity 1; human reviewers err sometimes (`docs/scoring.md`, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
-/// Evidence weight from which the confidence in a reviewed claim is no longer held down for want of evidence (`docs/scoring.md`,
-/// confidence).
+/// Evidence weight from which confidence in a reviewed claim is not reduced (`docs/scoring.md`, confidence).
 const FULL_WEIGHT: f64 = 0.5;
-/// One side outweighs the other from this ratio on; below it a verdict is never decisive.
+/// Minimum ratio of the two sides for a decisive verdict.
 const OUTWEIGHS: f64 = 1.5;
-/// Where the claim has no date, support and contradiction this far apart speak of two times. Reports on a running
-/// story contradict each other for days and are settled within a month.
+/// Minimum distance of support and contradiction at two times, for a claim without a date. Reports on a running story
+/// contradict each other for days and settle within a month.
 const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
 
-/// Independent groups of a high tier: one source is a report.
+/// Minimum independent sources for a high tier.
 const CORROBORATING: usize = 2;
 
-/// Posterior of "refuted" and "contested" together from which no tier is high (`docs/scoring.md`, tier).
+/// Posterior of "refuted" plus "contested" from which no tier is high (`docs/scoring.md`, tier).
 const DOUBTED: f64 = 0.20;
 
-/// What is known of a claim besides its evidence.
 #[derive(Debug, Clone)]
 pub struct ClaimContext {
     pub kind: ClaimKind,
-    /// The date the claim speaks of, else was published.
+    /// The claim's subject date, else its publication date.
     pub claim_date: Option<DateTime<Utc>>,
     /// Confidence from which a verdict is decisive, 0–1.
     pub confidence_threshold: f64,
-    /// Whether something could not be asked or read.
+    /// Whether a source or page failed.
     pub degraded: bool,
-    /// Whether sources were searched at all. Where they were not, an empty hand says nothing.
+    /// Whether sources were searched. If not, finding nothing means nothing.
     pub searched: bool,
-    /// Who judged the passages.
     pub judge: JudgeKind,
-    /// The operator's numbers.
     pub scoring: Scoring,
 }
 
-/// What the evidence comes to.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "findings of their own, each stored under its name")]
 pub struct Assessment {
     pub verdict: Verdict,
     pub decisive: bool,
-    /// 0–1, the posterior of the verdict; 0 for verdicts that take no side for want of evidence.
+    /// The verdict's posterior, 0–1; 0 without a side for lack of evidence.
     pub confidence: f64,
-    /// 0–100; `None` for what cannot be verified and where nothing is above the floor.
+    /// 0–100; `None` if not verifiable or no passage is relevant enough.
     pub score: Option<u32>,
     pub tier: Tier,
     /// Mean similarity of the three best-ranked passages to the claim, 0–1.
     pub agreement: f64,
-    /// Whether a source says otherwise.
     pub contradiction: bool,
     pub notes: Vec<Note>,
     pub features: Features,
-    /// What the decision model made of the passages on topic; `None` without any.
+    /// `None` without a passage on topic.
     pub decision: Option<Decision>,
-    /// Indices into the passages, the strongest first; three at most.
+    /// Indices into the passages, strongest first, at most three.
     pub citations: Vec<usize>,
-    /// Whether a published review decided.
     pub by_fact_check: bool,
-    /// Whether sources were searched at all.
     pub searched: bool,
-    /// Whether a language model was heard beside the judge, and the figures are those of both.
+    /// Whether the figures include a language model's.
     pub by_both: bool,
 }
 
-/// The two sides and what may sit on them.
 struct Weighed<'a> {
-    /// On topic, not social, best rank first.
+    /// Passages on topic from non-social sources, best rank first.
     deciding: Vec<&'a JudgedPassage>,
     limits: VerdictLimits,
     features: Features,
-    /// `None` where nothing may decide.
+    /// `None` if no passage may decide.
     decision: Option<Decision>,
-    /// The posterior without what tells of the fact at another time or place.
+    /// The posterior without sources on another time or place.
     in_context: Option<Posterior>,
     says: ReviewSays,
     /// Σ quality·relevance, each independent group once.
@@ -101,11 +94,9 @@ struct Weighed<'a> {
     review_support: f64,
     review_contradiction: f64,
     review_misleading: f64,
-    /// The nearest review that says something.
     best_similarity: f64,
-    /// Groups whose support fits the claim's own time and place.
+    /// Groups whose support fits the claim's time and place.
     groups_in_context: usize,
-    /// Whether anything that leans to the claim fits its time and place.
     is_in_context: bool,
 }
 
@@ -114,7 +105,7 @@ impl<'a> Weighed<'a> {
         let scoring = &context.scoring;
         let table = scoring.decision.of(context.judge);
         let deciding = features::deciding(passages, scoring.relevance_floor);
-        // A reprint without a date, or with today's, makes no news of an old story.
+        // A reprint without a date, or with today's date, does not make an old story new.
         let elsewhere: BTreeSet<&str> =
             deciding.iter().filter(|p| p.out_of_context).map(|p| p.independent_group.as_str()).collect();
         let in_context: Vec<&JudgedPassage> =
@@ -144,7 +135,8 @@ impl<'a> Weighed<'a> {
     }
 }
 
-/// Σ quality·relevance over a side. Copies are one source, so each independent group counts once, by its best passage.
+/// Σ quality·relevance of a side. Each independent group counts once, by its best passage, because copies are one
+/// source.
 fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
     let mut by_group: BTreeMap<&str, f64> = BTreeMap::new();
     for passage in deciding.iter().filter(|passage| passage.stance() == stance) {
@@ -154,12 +146,12 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
     by_group.values().sum()
 }
 
-/// Judges one claim by the figures of one judge, or of both as if they were one's.
+/// Judges one claim by the figures of one judge or combined ones.
 fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     let weighed = Weighed::new(passages, reviews, context);
     let (verdict, by_fact_check) = verdict(context, &weighed);
     let confidence = match context.scoring.calibration {
-        // The curves are of verdicts that rest on passages: nothing was measured of reviews.
+        // The curves were fitted on verdicts from passages only.
         Some(fitted) if !by_fact_check => fitted.confidence(verdict, confidence(verdict, false, &weighed)),
         _ => confidence(verdict, by_fact_check, &weighed),
     };
@@ -192,7 +184,7 @@ fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[
     }
 }
 
-/// The steps of `docs/scoring.md`, first match wins. The flag says whether a review decided.
+/// The first matching step of `docs/scoring.md`, and whether a review decided.
 fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
     if matches!(context.kind, ClaimKind::Opinion | ClaimKind::Ambiguous) {
         return (Verdict::NotVerifiable, false);
@@ -219,44 +211,42 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
         posterior.side(lean).map(|(side, _)| side).filter(|side| is_shown(*side, weighed))
     };
     match side {
-        // Every support is older than a larger total of the same count.
+        // All support is older than a larger total of the same count.
         Some(Verdict::Supported) if newest_is_a_running_total(weighed) => Verdict::Outdated,
         Some(Verdict::Supported) if !weighed.is_in_context => {
-            // "Misleading" says that the fact holds elsewhere, so a passage must state the fact.
+            // "Misleading" claims that the fact holds elsewhere, so a passage must state the fact.
             if weighed.any(Stance::Supports) { Verdict::Misleading } else { Verdict::NotEnoughEvidence }
         }
-        // Without the sources on another time or place the support is too weak: those speak of another event.
+        // Support without the sources on another event is too weak.
         Some(Verdict::Supported) if !weighed.in_context.is_some_and(|own| own.supported >= lean) => {
             Verdict::NotEnoughEvidence
         }
         Some(Verdict::Refuted | Verdict::Contested) if overtaken() => Verdict::Outdated,
         Some(side) => side,
-        // What contradicts and supports at once is one claim at two times.
+        // Contradiction and support are one claim at two times.
         None if posterior.refuted + posterior.contested >= lean
             && overtaken()
             && is_shown(Verdict::Refuted, weighed) =>
         {
             Verdict::Outdated
         }
-        // Neither side is likely enough, and both were found: the reader has to know that sources disagree.
+        // Both sides exist, so the reader must see the disagreement.
         None if posterior.open < lean && for_it > 0 && against_it > 0 => Verdict::Contested,
         None => Verdict::NotEnoughEvidence,
     }
 }
 
-/// Probability from which a source says so plainly.
+/// Probability from which a source is plain about a side.
 const PLAINLY: f64 = 0.6;
 
-/// Whether two sources and more say so plainly, as many plainly not, and neither side outweighs the other. What the tables make
-/// of that is an average over claims. Of one source each, one is mostly misread (`docs/quality.md`), and the table knows which;
-/// two and two are hardly misread alike.
+/// Whether two or more sources are plain on each side, in equal number, without one side outweighing. The tables only
+/// give an average. With one source a side, one is mostly misread (`docs/quality.md`); two and two rarely are.
 fn disagree(for_it: usize, against_it: usize, weighed: &Weighed<'_>) -> bool {
     let (support, against) = (weighed.support, weighed.contradiction);
     for_it.min(against_it) > 1 && support <= OUTWEIGHS * against && against <= OUTWEIGHS * support
 }
 
-/// Sources that say so plainly, and those that plainly say it is not so; of one that seems to say both, one of the two readings is
-/// wrong, so that it counts on neither side.
+/// Numbers of plainly supporting and plainly contradicting sources; a source on both was misread and counts on neither.
 fn said_plainly(weighed: &Weighed<'_>) -> (usize, usize) {
     let plainly = |stance, probability: fn(&JudgedPassage) -> f64| -> BTreeSet<&str> {
         let said =
@@ -268,13 +258,12 @@ fn said_plainly(weighed: &Weighed<'_>) -> (usize, usize) {
     (supporting.difference(&contradicting).count(), contradicting.difference(&supporting).count())
 }
 
-/// Whether a passage can be cited for that side: a posterior may rest on what leans a little in many passages, and an answer
-/// needs one that a reader can be shown.
+/// Whether a passage can be cited for that side. A posterior may come from many weak passages, but a reader needs one.
 fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
     let leans = |test: fn(&JudgedPassage) -> bool| weighed.deciding.iter().any(|passage| test(passage));
     let supports = || leans(|passage| passage.entail > passage.contradict);
     let contradicts = || leans(|passage| passage.contradict > passage.entail);
-    // Passages that merely lean towards the claim do not support it while another one contradicts it outright.
+    // A lean does not support the claim against an outright contradiction.
     let is_outright = || weighed.any(Stance::Supports) || !weighed.any(Stance::Contradicts);
     match side {
         Verdict::Supported => supports() && is_outright(),
@@ -283,14 +272,13 @@ fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
     }
 }
 
-/// True where something contradicts, and all that does is a newer and larger count of the same thing, or a newer level of
-/// what moves.
+/// Whether all contradictions are newer totals or levels, and there is one.
 fn only_running_totals(weighed: &Weighed<'_>) -> bool {
     let mut contradicting = weighed.deciding.iter().filter(|p| p.stance() == Stance::Contradicts).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
 }
 
-/// The same where no support is newer than those: who still tells of fewer days later has not merely been overtaken.
+/// The same, if no support is newer: a later smaller figure is a disagreement.
 fn newest_is_a_running_total(weighed: &Weighed<'_>) -> bool {
     let newest = |stance| {
         let dated = weighed.deciding.iter().filter(move |passage| passage.stance() == stance);
@@ -299,9 +287,8 @@ fn newest_is_a_running_total(weighed: &Weighed<'_>) -> bool {
     only_running_totals(weighed) && newest(Stance::Supports) <= newest(Stance::Contradicts)
 }
 
-/// True if every supporting passage is older and a contradicting one newer than the claim, to the day; where the claim
-/// has no date, if all support is older than a contradiction by [`OUTDATED_MARGIN`]. A passage without a date is
-/// neither older nor newer.
+/// Whether all support is older and a contradiction newer than the claim, to the day; without a claim date, apart by
+/// [`OUTDATED_MARGIN`]. Undated passages are neither.
 fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -> bool {
     let days = |stance| -> Option<Vec<NaiveDate>> {
         let of_stance = deciding.iter().filter(|passage| passage.stance() == stance);
@@ -325,37 +312,37 @@ fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -
     }
 }
 
-/// Confidence in the verdict, 0–1 (`docs/scoring.md`): its posterior where passages decide.
+/// The posterior if passages decide, 0–1 (`docs/scoring.md`).
 fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f64 {
     if by_fact_check {
         return confidence_of_reviews(verdict, weighed);
     }
     let Some(Decision { posterior, .. }) = &weighed.decision else { return 0.0 };
     match verdict {
-        // As sure as what fits the claim's own time and place.
+        // Limited to the sources of the claim's time and place.
         Verdict::Supported => {
             weighed.in_context.map_or(posterior.supported, |own| own.supported.min(posterior.supported))
         }
         Verdict::Misleading => posterior.supported,
         Verdict::Refuted => posterior.refuted,
-        // Both sides are true, each in its time.
+        // Both sides are true, each at its time.
         Verdict::Outdated => posterior.refuted + posterior.contested,
         Verdict::Contested => posterior.contested,
         Verdict::NotEnoughEvidence | Verdict::NotVerifiable => 0.0,
     }
 }
 
-/// The same where published reviews decided. One that stands alone is no surer than its match to the claim.
+/// Confidence if reviews decided; a single one is no surer than its match.
 fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
     let (mut s, c) = (weighed.support + weighed.review_support, weighed.contradiction + weighed.review_contradiction);
     let alone = match verdict {
         Verdict::Supported => weighed.support <= 0.0,
         Verdict::Refuted => weighed.contradiction <= 0.0,
-        // Passages that bear the fact out do not make it surer that it misleads.
+        // Passages that support the fact do not make "misleading" surer.
         _ => true,
     };
     let most = if alone { FACT_CHECK_WEIGHT * weighed.best_similarity } else { 1.0 };
-    // "Misleading" grants that the fact holds: support is on its side.
+    // "Misleading" grants the fact.
     if verdict == Verdict::Misleading {
         s += weighed.review_misleading;
     }
@@ -372,8 +359,7 @@ fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
     (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
 }
 
-/// Whether the verdict may be acted on: sure enough, not on one group of little credit, on passages of that very stance, and
-/// one side outweighing the other. What is not is a lean.
+/// Whether the verdict may be acted on: confident, cited, not from one weak group, and with one side outweighing.
 fn decisive(
     verdict: Verdict,
     confidence: f64,
@@ -392,7 +378,7 @@ fn decisive(
             weighed.contradiction + weighed.review_contradiction,
             weighed.support + weighed.review_support,
         ),
-        // Both sides are true, each in its time: neither has to outweigh the other.
+        // Both sides are true, each at its time.
         Verdict::Outdated => (Stance::Contradicts, 1.0, 0.0),
         Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return false,
     };
@@ -416,7 +402,7 @@ fn decisive(
         && own > OUTWEIGHS * other
 }
 
-/// High, medium or low: it speaks of corroboration, not of truth.
+/// The corroboration tier, which counts sources and says nothing about truth.
 fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed<'_>) -> Tier {
     let contradicted = weighed.features.c_max >= weighed.limits.conflict
         || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading)
@@ -433,7 +419,6 @@ fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed
     if agreed { Tier::Medium } else { Tier::Low }
 }
 
-/// The reasons beside the tier.
 fn notes(
     verdict: Verdict,
     by_fact_check: bool,
@@ -471,7 +456,7 @@ fn notes(
     if verdict == Verdict::NotEnoughEvidence && !nothing && groups + against == 0 {
         notes.push(Note::OnlyRelated);
     }
-    // Where something could not be asked, or nobody was, an empty hand says nothing about who reports it.
+    // After a failed or missing search, an empty result means nothing.
     let unasked = (context.degraded || !context.searched) && nothing;
     if groups == 0 && !(by_fact_check && verdict == Verdict::Supported) && !unasked {
         notes.push(Note::NoCorroboration);

@@ -1,30 +1,29 @@
-//! Five vocabularies for the verdict: ours and those of four other systems (`docs/vocabularies.md`). The labels that people
-//! read are in [`super::labels`].
+//! Five vocabularies of verdicts: ours and four other systems' (`docs/vocabularies.md`). For reader labels see
+//! [`super::labels`].
 
 use serde::Serialize;
 
 use corroborate_domain::result::Features;
 use corroborate_domain::verdict::Verdict;
 
-/// A vocabulary of verdicts. The stored value is always [`Vocabulary::Ours`], which is also the default everywhere.
+/// A vocabulary of verdicts. [`Vocabulary::Ours`] is stored and the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vocabulary {
     Ours,
-    /// A fact-checking module: four verdicts, and its own names for the features.
+    /// Four verdicts and own feature names.
     Module,
-    /// A fact-checking loop: five verdicts in capitals.
+    /// Five verdicts in capitals.
     Loop,
-    /// A fact-checking pipeline: four verdicts in Brazilian Portuguese.
+    /// Four verdicts in Brazilian Portuguese.
     Pipeline,
-    /// A verifier over a knowledge base: six verdicts.
+    /// Six verdicts over a knowledge base.
     Rag,
 }
 
 impl Vocabulary {
-    /// Every vocabulary.
     pub const ALL: &'static [Self] = &[Self::Ours, Self::Module, Self::Loop, Self::Pipeline, Self::Rag];
 
-    /// The name used by `--vocabulary` and `?vocabulary=`.
+    /// The name in `--vocabulary` and `?vocabulary=`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ours => "ours",
@@ -35,24 +34,22 @@ impl Vocabulary {
         }
     }
 
-    /// The vocabulary of that name; `None` for any other text.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|vocabulary| vocabulary.as_str() == name)
     }
 }
 
-/// The features under their names in the module vocabulary, which shows them in the place of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModuleFeatures {
-    /// 0–1, as all but the count.
+    /// 0–1, except the count.
     pub entail_max: f64,
     pub entail_mean3: f64,
     pub contradict_max: f64,
-    /// Independent groups that support.
+    /// Supporting independent groups.
     pub agree_domain_count: u32,
     pub relevance_score_avg: f64,
     pub recency_weight_max: f64,
-    /// Whether the figures agree; `None` with nothing to compare.
+    /// `None` without comparable figures.
     pub num_ok: Option<bool>,
 }
 
@@ -70,7 +67,6 @@ impl From<&Features> for ModuleFeatures {
     }
 }
 
-/// The verdict in another system's words.
 pub const fn word(vocabulary: Vocabulary, verdict: Verdict, decisive: bool) -> &'static str {
     match vocabulary {
         Vocabulary::Ours => verdict.as_str(),

@@ -1,4 +1,4 @@
-//! The worked examples of the scoring rules, one test a row, on constructed evidence; the last one through the rules themselves.
+//! The worked examples of the scoring rules on constructed evidence, one test per row.
 
 use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use proptest::prelude::*;
@@ -293,7 +293,7 @@ fn a_low_threshold_does_not_make_a_balance_decisive() {
     assert!(!found.decisive, "{} {}", found.verdict, found.confidence);
 }
 
-/// Curves that say 0.9 of every score and less than they are told of every confidence.
+/// Curves with 0.9 for every score and a reduced confidence.
 fn fitted() -> Calibration {
     let sober = Logistic { slope: 2.0, offset: -2.0 };
     Calibration {
@@ -324,7 +324,7 @@ fn fitted_curves_stand_in_for_the_sigmoid_and_the_confidence_of_passages() {
     assert_eq!(assess(&calibrated, &[], &[]).confidence.to_bits(), 0.0f64.to_bits());
 }
 
-/// Properties say little of cases that are never drawn.
+/// Properties need all cases among the draws.
 #[test]
 fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
     use std::collections::BTreeMap;
@@ -362,7 +362,7 @@ fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
     }
 }
 
-/// The side a decisive verdict rests on.
+/// The side of a decisive verdict.
 fn side(verdict: Verdict) -> Stance {
     if matches!(verdict, Verdict::Supported | Verdict::Misleading) { Stance::Supports } else { Stance::Contradicts }
 }
@@ -434,7 +434,7 @@ proptest! {
                 evidence_id: format!("{}_copy{number}", copied.evidence_id),
                 url: format!("{}?copy{number}", copied.url),
                 rank,
-                // Another site may be trusted more, and not less: that would be another source.
+                // A more credible copy would be another source.
                 credibility: copied.credibility.min(credibility),
                 quality: copied.quality.min(quality),
                 ..copied.clone()

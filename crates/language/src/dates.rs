@@ -1,8 +1,7 @@
-//! Dates and periods a text states, in English, Russian and Ukrainian.
+//! Finds dates and periods in English, Russian and Ukrainian text.
 //!
-//! Absolute ones always; "yesterday", "last year", "5 мая" (without a year) only with a reference, because without one they
-//! mean nothing. Times of day are not read. To add a pattern: a function that looks at the lexemes from an index and says
-//! how many it takes, called in `at`.
+//! Absolute dates are always found; "yesterday", "last year" and "5 мая" (no year) need a reference day. Times of day
+//! are ignored. To add a pattern: a function in `at` that returns the period at an index and its number of lexemes.
 
 mod decades;
 mod eras;
@@ -22,50 +21,47 @@ use super::{cut, has_cyrillic};
 use crate::function_words::AND;
 use crate::lexicon::{self, Values, Words};
 
-/// What stands behind a day and a hyphen: "5-го".
 static ORDINAL_ENDINGS: Words = Words::of("dates.ordinal_ending");
 
-/// What joins the two days of a span.
 static SPAN_JOINTS: Words = Words::of("dates.span_joint");
 
 static QUARTER: Words = Words::of("dates.quarter");
 
-/// What four digits count, and then they are no year.
+/// Nouns that four digits count; then they are not a year.
 static COUNTED: Words = Words::of("dates.counted");
 pub(crate) use eras::{Mark, mark};
 pub(crate) use told::{follows_circa, is_circa};
 pub use undated::without_days;
 pub use written::{with_written, without_written, written_on};
 
-/// A date or a period that a text states.
+/// One date or period in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateMention {
     pub start: NaiveDate,
-    /// Inclusive: a day ends on itself, a year on its 31 December.
+    /// Inclusive last day.
     pub end: NaiveDate,
     /// As written.
     pub text: String,
     /// Byte offset of `text`.
     pub offset: usize,
-    /// Known only from the moment the text was written: "on Monday", "3 May".
+    /// Whether it depends on the day of the text: "on Monday", "3 May".
     pub is_relative: bool,
 }
 
 impl DateMention {
-    /// "Yesterday", "on Monday": nothing but the day of the text tells it. Of "3 May" that tells the year alone.
+    /// Whether it depends wholly on the day of the text: "yesterday", but not "3 May".
     pub fn is_told_by_the_day(&self) -> bool {
         self.is_relative && !self.text.contains(|c: char| c.is_ascii_digit())
     }
 }
 
-/// What a pattern found: the period and how many lexemes it takes.
+/// First day, last day, number of lexemes.
 type Found = (NaiveDate, NaiveDate, usize);
 
-/// The dates of a text, in order. `reference` is the moment the text was written, for relative dates.
+/// Returns the dates in order. Relative dates need `reference`, the time of writing.
 pub fn dates(text: &str, reference: Option<DateTime<Utc>>) -> Vec<DateMention> {
     let lexemes = lex(text, false);
     let found = found_in(&lexemes, text, reference);
-    // Most texts name no day, and are not read a second time.
     let stated = reference.filter(|_| !found.is_empty()).map(|_| found_in(&lexemes, text, None));
     found
         .into_iter()
@@ -79,10 +75,10 @@ pub fn dates(text: &str, reference: Option<DateTime<Utc>>) -> Vec<DateMention> {
         .collect()
 }
 
-/// Byte ranges that dates take up, each with whether it is nothing but a year: numbers in there are no quantities.
+/// Returns the byte ranges of dates, which contain no quantities, and whether each is only a year.
 pub(crate) fn ranges(text: &str) -> Vec<(Range<usize>, bool)> {
     let lexemes = lex(text, false);
-    // Any moment does: only the places count, and day and month without a year are a date there too.
+    // Any day works: only positions are used.
     let reference =
         NaiveDate::from_ymd_opt(2000, 1, 1).and_then(|day| day.and_hms_opt(0, 0, 0)).map(|moment| moment.and_utc());
     found_in(&lexemes, text, reference)
@@ -92,7 +88,7 @@ pub(crate) fn ranges(text: &str) -> Vec<(Range<usize>, bool)> {
             let to = lexemes.get(range.end.checked_sub(1)?)?.end;
             let whole_year = start.year() == end.year() && start.ordinal() == 1 && end.month() == 12 && end.day() == 31;
             let mut numbers = lexemes.get(range)?.iter().filter(|lexeme| lexeme.is_number());
-            // The number of "15 years ago" is not that year.
+            // "15 years ago" has a number but not the year's.
             let its_year =
                 |number: &Lexeme<'_>| number.integer().is_some_and(|year| i64::from(year) == i64::from(start.year()));
             let one_number = numbers.next().is_some_and(its_year) && numbers.next().is_none();
@@ -139,18 +135,16 @@ fn day_of(year: i32, month: u32, day: u32) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(year, month, day)
 }
 
-/// First and last day of a month.
 pub(super) fn month_of(year: i32, month: u32) -> Option<(NaiveDate, NaiveDate)> {
     let first = NaiveDate::from_ymd_opt(year, month, 1)?;
     Some((first, first.checked_add_months(chrono::Months::new(1))?.pred_opt()?))
 }
 
-/// First and last day of a year.
 pub(super) fn year_of(year: i32) -> Option<(NaiveDate, NaiveDate)> {
     Some((NaiveDate::from_ymd_opt(year, 1, 1)?, NaiveDate::from_ymd_opt(year, 12, 31)?))
 }
 
-/// A lexeme that can be a year: four digits, 1000–2199.
+/// Reads four digits in 1000–2199.
 fn year_number(lexeme: &Lexeme<'_>) -> Option<i32> {
     let number = lexeme.integer().filter(|_| lexeme.text.len() == 4)?;
     (1000..2200).contains(&number).then(|| i32::try_from(number).ok()).flatten()
@@ -159,16 +153,16 @@ fn year_number(lexeme: &Lexeme<'_>) -> Option<i32> {
 fn full_year(lexeme: &Lexeme<'_>) -> Option<i32> {
     match (lexeme.text.len(), lexeme.integer()?) {
         (4, _) => year_number(lexeme),
-        // Two digits: this century up to the thirties, the last one after.
+        // Two digits: 00–39 are 2000–2039, 40–99 are 1940–1999.
         (2, number) => i32::try_from(number).ok().map(|number| if number < 40 { 2000 + number } else { 1900 + number }),
         _ => None,
     }
 }
 
-/// 2024-05-17, 2024/05/17, 17.05.2024, 17.05.24, 17/05/2024, 5/17/2024.
+/// Reads 2024-05-17, 2024/05/17, 17.05.2024, 17.05.24, 17/05/2024 and 5/17/2024.
 fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<Found> {
     let first = rest.first().filter(|first| first.is_number())?;
-    // With dots the lexer sees one number: "17.05.2024".
+    // The lexer returns "17.05.2024" as one number.
     let dotted: Vec<&str> = first.text.split('.').collect();
     if let [year, month, day] = dotted.as_slice()
         && year.len() == 4
@@ -190,14 +184,14 @@ fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<Found> {
         day_of(i32::try_from(first).ok()?, second, third)?
     } else {
         let year = full_year(tail).filter(|_| tail.text.len() == 4 || sign.is_sign('/'))?;
-        // A text in Latin letters with slashes is American where both readings are days.
+        // If both orders are possible, slashes in a Latin-script text mean month first.
         let month_first = second > 12 || (american && sign.is_sign('/') && first <= 12);
         if month_first { day_of(year, first, second)? } else { day_of(year, second, first)? }
     };
     Some((date, date, 5))
 }
 
-/// A day number, with "th", "-го", "-е" after it: the day and how many lexemes.
+/// Reads "5", "5th", "5-го". Returns the day and its lexemes.
 fn day_number(rest: &[Lexeme<'_>]) -> Option<(u32, usize)> {
     let day = rest
         .first()?
@@ -216,7 +210,7 @@ fn day_number(rest: &[Lexeme<'_>]) -> Option<(u32, usize)> {
     Some((day, 1))
 }
 
-/// A month's name; the short English ones and "may" and "march" only where they are written as names.
+/// Reads a month. Short English names, "may" and "march" need a capital.
 fn month_name(lexeme: &Lexeme<'_>) -> Option<u32> {
     let word = lexeme.word()?;
     let month = names::month(word)?;
@@ -225,7 +219,7 @@ fn month_name(lexeme: &Lexeme<'_>) -> Option<u32> {
     (!english || capital || word.len() > 5).then_some(month)
 }
 
-/// The year after a date ("May 2024", "мая 2024 года", "May 5, 2024"): the year and how many lexemes.
+/// Reads the year in "May 2024", "мая 2024 года", "May 5, 2024". Returns it and its lexemes.
 fn trailing_year(rest: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     let skip = usize::from(
         rest.first().is_some_and(|lexeme| lexeme.is_sign(',') || lexeme.word() == Some("of") || lexeme.is_sign('.')),
@@ -234,7 +228,7 @@ fn trailing_year(rest: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     Some((year, skip + 1 + year_word(rest.get(skip + 1..).unwrap_or_default())))
 }
 
-/// How many lexemes "года", "г.", "року", "р." take.
+/// Returns the lexemes of "года", "г." or "року".
 fn year_word(rest: &[Lexeme<'_>]) -> usize {
     if rest.first().and_then(Lexeme::word).is_some_and(names::is_year_word) {
         let short = rest.first().is_some_and(|lexeme| matches!(lexeme.word(), Some("г" | "р" | "гг" | "рр")));
@@ -243,11 +237,11 @@ fn year_word(rest: &[Lexeme<'_>]) -> usize {
     0
 }
 
-/// 17 May 2024, 17th of May, 3–5 May 2024, 17 мая 2024 года, 5 травня.
+/// Reads 17 May 2024, 17th of May, 3–5 May 2024, 5 травня.
 fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
     let (first, mut taken) = day_number(rest)?;
     let mut last = first;
-    // "3–5 May", "с 13 по 29 января", "в ночь с 20 на 21 июля"; "5 and 6 May", but "5 and 10 May" are two days.
+    // "3–5 May", "с 13 по 29 января" and "5 and 6 May" are periods; "5 and 10 May" are two days.
     let joins = |lexeme: &Lexeme<'_>| {
         ['-', '–', '—'].into_iter().any(|sign| lexeme.is_sign(sign)) || SPAN_JOINTS.has_this(lexeme.word())
     };
@@ -268,13 +262,13 @@ fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Fo
     with_year(rest, taken, month, Some((first, last)), reference)
 }
 
-/// "22,1828" behind a month: a day and its year without a blank between.
+/// Reads day and year of "May 22,1828".
 fn day_and_year(lexeme: &Lexeme<'_>) -> Option<(u32, i32)> {
     let (day, year) = lexeme.text.split_once(',').filter(|(day, year)| day.len() <= 2 && year.len() == 4)?;
     Some((day.parse().ok()?, year.parse().ok().filter(|year| (1000..2200).contains(year))?))
 }
 
-/// May 17, 2024; May 3–5; May 2024; в мае 2024 года; in May (with a reference).
+/// Reads May 17, 2024; May 3–5; в мае 2024 года; in May (with a reference).
 fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
     let month = month_name(rest.first()?)?;
     let mut taken =
@@ -283,7 +277,7 @@ fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Fo
         return day_of(year, month, day).map(|day| (day, day, taken + 1));
     }
     let days = rest.get(taken..).and_then(day_number);
-    // "мае 5 человек": Cyrillic months stand after the day.
+    // "мае 5 человек": a Cyrillic month follows its day.
     let days = days.filter(|_| rest.first().is_some_and(|lexeme| lexeme.text.is_ascii()));
     let days = days.map(|(first, more)| {
         taken += more;
@@ -299,7 +293,7 @@ fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Fo
     with_year(rest, taken, month, days, reference)
 }
 
-/// Completes month and days with the year that follows, or with the one nearest to the reference.
+/// Adds the year that follows, or the nearest to the reference.
 fn with_year(
     rest: &[Lexeme<'_>],
     taken: usize,
@@ -318,7 +312,7 @@ fn with_year(
         Some(told) => told,
         None => (nearest_year(month, days.map_or(1, |pair| pair.0), reference?.date_naive()), 0),
     };
-    // "May I ask", "march on": a month alone needs its year or a form nothing else has.
+    // "May I ask", "march on": without a day these need a year.
     if days.is_none()
         && told.is_none()
         && rest.first().and_then(Lexeme::word).is_some_and(|word| matches!(word, "may" | "march" | "мар" | "сен"))
@@ -332,7 +326,7 @@ fn with_year(
     Some((start, end, taken + more))
 }
 
-/// The year in which that day lies nearest to the reference; news speaks of the past, so up to three months ahead at most.
+/// Returns the nearest year, at most 92 days ahead, because news is mostly about the past.
 fn nearest_year(month: u32, day: u32, reference: NaiveDate) -> i32 {
     let this_year = reference.year();
     let ahead = NaiveDate::from_ymd_opt(this_year, month, day.min(28)).map_or(0, |date| (date - reference).num_days());
@@ -345,7 +339,7 @@ fn nearest_year(month: u32, day: u32, reference: NaiveDate) -> i32 {
     }
 }
 
-/// Q1 2024, first quarter of 2024, I квартал 2024 года.
+/// Reads Q1 2024, first quarter of 2024, I квартал 2024.
 fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
     let word = rest.first()?.word();
     let (number, mut taken) = match word {
@@ -363,11 +357,9 @@ fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
 
 static QUARTER_NUMBERS: Values<u32> = Values::of("dates.quarter_number", lexicon::number);
 
-/// Words before four digits that make them a year.
 static YEAR_PREPOSITIONS: Words = Words::of("dates.year_prepositions");
 
-/// 2024, 2019–2021, 2023/24, "in 2024", "2024 год". Four digits alone are a year only in 1900–2099 and where nothing is
-/// counted with them.
+/// Reads 2024, 2019–2021, 2023/24, "2024 год". Digits alone are a year only in 1900–2099 and if they count nothing.
 fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<Found> {
     let first = year_number(rest.first()?)?;
     // "1920x1080"
@@ -410,7 +402,7 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     Some((year_of(first)?.0, year_of(last)?.1, taken + named))
 }
 
-/// The second year of "2019–2021" or "2023/24".
+/// Reads the second year of "2019–2021" or "2023/24".
 fn end_of_years(first: i32, lexeme: &Lexeme<'_>) -> Option<i32> {
     let second = match lexeme.text.len() {
         4 => year_number(lexeme)?,
@@ -428,10 +420,10 @@ fn era_before_christ(rest: &[Lexeme<'_>]) -> bool {
     )
 }
 
-/// Plurals that a year stands before without counting them.
+/// Plurals that a year does not count.
 static EVENTS: Words = Words::of("dates.events");
 
-/// Whether four digits count what follows: "1999 soldiers", "2000 человек", "2000 km", "1950 %".
+/// Whether the digits count: "1999 soldiers", "2000 км", "1950 %".
 fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let Some(next) = rest.first() else { return false };
     // "2130 GMT" is a time of day.
@@ -450,7 +442,7 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let english_plural =
         word.is_ascii() && word.len() > 4 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s");
     let capital = next.text.chars().next().is_some_and(char::is_uppercase);
-    // "The 2000 series" is a make.
+    // "The 2000 series" is a product, "the 2021 series" an event.
     let is_an_event = EVENTS.has(word) || (word == "series" && number % 100 != 0);
     let counted = COUNTED.has(word) || (english_plural && !capital && !is_an_event);
     let genitive_plural =

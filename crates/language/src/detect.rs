@@ -1,7 +1,9 @@
-//! What a text is written in.
+//! Detects the language of a text.
 //!
-//! Cyrillic languages are told apart by their letters, how often those stand, and function words (trigram tables confuse them on short news
-//! sentences), English is confirmed by its function words, everything else is whatlang's call.
+//! Cyrillic languages are compared by letters, letter frequencies and function words, because trigram tables confuse
+//! them on short sentences. English is confirmed by function words. The rest is left to whatlang.
+//!
+//! To add a language: its `detect.tsv` in the lexicon.
 
 mod alphabets;
 mod letters;
@@ -14,31 +16,28 @@ use whatlang::{Lang, Script};
 use super::{cut, is_cyrillic, stopwords, tokens};
 use crate::lexicon::{self, Entry, Words};
 
-/// English function words that other languages have too: half a mark each, and none alone.
+/// Function words that English shares; each counts one half.
 static WEAK: Words = Words::of("detect.telling_weak");
 
-/// What [`detect`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
-    /// ISO 639-1 code of the main language; `None` without letters, or where nothing speaks for any language.
+    /// ISO 639-1 code (ISO 639-3 if there is none); `None` if nothing is clear.
     pub language: Option<String>,
     /// 0–1.
     pub confidence: f64,
-    /// Two languages each carry a real share of the text.
+    /// Whether two languages have a substantial share.
     pub mixed: bool,
 }
 
-/// Share of the letters the second alphabet needs before a text is mixed: names and brands stay below it.
+/// Minimum share of the second alphabet; names and brands stay below it.
 const MIXED_SHARE: f64 = 0.15;
-/// Words beyond this many tell nothing new.
+/// Words read; more do not change the result.
 const MOST_WORDS: usize = 150;
-/// And neither do characters.
 const MOST_CHARACTERS: usize = 2000;
-/// Characters handed to the trigram tables, whose time grows with them.
+/// Limit of the trigram tables, whose time grows with the length.
 const MOST_TRIGRAMS: usize = 600;
 
-/// The English name of a language by its ISO 639-1 code, for whoever is told in English to write in it; of others "the language
-/// of the text".
+/// Returns the English name of an ISO 639-1 code for prompts, or "the language of the text".
 pub fn english_name(code: Option<&str>) -> &'static str {
     match code.unwrap_or_default() {
         "en" => "English",
@@ -59,7 +58,6 @@ pub fn english_name(code: Option<&str>) -> &'static str {
     }
 }
 
-/// Detects the main language, and whether there is a second one.
 pub fn detect(text: &str) -> Detection {
     let text = text.char_indices().nth(MOST_CHARACTERS).map_or(text, |(end, _)| cut(text, 0, end));
     let words: Vec<String> = tokens::spans(text)
@@ -89,8 +87,7 @@ pub fn detect(text: &str) -> Detection {
     detection
 }
 
-/// Whether the words of the smaller alphabet read as text rather than as names: at least three of them, some of them
-/// function words or in small letters in a row.
+/// Whether the minor alphabet is prose and not names: three words, with function words or a run in lower case.
 fn second_is_prose(words: &[String], cyrillic_leads: bool) -> bool {
     let second: Vec<&String> = words
         .iter()
@@ -102,12 +99,11 @@ fn second_is_prose(words: &[String], cyrillic_leads: bool) -> bool {
         .iter()
         .filter(|word| if cyrillic_leads { stopwords::is_english(word) } else { stopwords::is_stop_word(word, None) })
         .count();
-    // Cyrillic inside a Latin text is hardly ever a mere name; Latin inside a Cyrillic one mostly is.
+    // Latin words in a Cyrillic text are mostly names; the reverse is rare.
     second.len() >= 3 && (stops >= 1 || !cyrillic_leads)
 }
 
-/// Ukrainian and Russian side by side: each shows letters the other does not have, in at least three words and a fifth of
-/// all telling words.
+/// Whether Ukrainian and Russian letters are each in three words and in a fifth of all words with such letters.
 fn both_slavic(words: &[String]) -> bool {
     let count = |letters: &str| words.iter().filter(|word| word.chars().any(|letter| letters.contains(letter))).count();
     let (russian, ukrainian) = (count("ыэъ"), count("іїєґ"));
@@ -116,7 +112,7 @@ fn both_slavic(words: &[String]) -> bool {
     belarusian == 0 && russian.min(ukrainian) >= 3 && russian.min(ukrainian) * 5 >= telling
 }
 
-/// A Cyrillic language: its telling letters, the letters it does not have, frequent words (lower case, `ё` as `е`) and endings.
+/// A Cyrillic language: letters that only it has or that it lacks, frequent words (lower case, `ё` as `е`), endings.
 struct Profile {
     code: &'static str,
     own: &'static str,
@@ -138,16 +134,16 @@ const PROFILES: &[Profile] = &[
     Profile { code: "uz", own: "ўқғҳ", foreign: "іїєґјљњћђџѓќѕәңөұүһҷӣӯҗыщ" },
 ];
 
-/// Whether a language, by its ISO 639-1 code, is one that [`detect`] tells by its Cyrillic letters.
+/// Whether [`detect`] recognises the language (ISO 639-1) by Cyrillic letters.
 pub fn is_cyrillic_language(code: &str) -> bool {
     PROFILES.iter().any(|profile| profile.code == code)
 }
 
-/// What letters, words and endings say of the profiles, one bit each: a word is looked up once, not once a profile.
+/// Letters, words and endings, one bit per profile, so that each word is looked up once.
 struct Signs {
     words: HashMap<&'static str, u16>,
     endings: HashMap<&'static str, u16>,
-    /// By code point from U+0400.
+    /// Indexed by code point from U+0400.
     own: Vec<u16>,
     foreign: Vec<u16>,
 }
@@ -182,16 +178,16 @@ fn detect_cyrillic(words: &[String]) -> Detection {
         add_marks(word, &mut scores);
     }
     alphabets::add_letters(words, &mut scores);
-    // Stable: on a tie the order of the profiles decides, and that begins with Russian.
+    // Stable: on a tie the first profile, Russian, wins.
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (best, code) = scores.first().copied().unwrap_or((0.0, "ru"));
     let second = scores.get(1).map_or(0.0, |pair| pair.0);
-    // Evidence of half a mark a word or more leaves no doubt; a single word without telling letters leaves much.
+    // A lead of half a mark per word is certain; one word without telling letters is not.
     let confidence = (0.5 + (best - second) / words.len().max(4) as f64).clamp(0.0, 1.0);
     Detection { language: Some(code.to_owned()), confidence, mixed: false }
 }
 
-/// Most Cyrillic items are Russian or Ukrainian; a language of telling letters that shows none of them is unlikely.
+/// Returns the prior: most items are Russian or Ukrainian, and a language whose own letters are absent is unlikely.
 fn prior(profile: &Profile, words: &[String]) -> f64 {
     match profile.code {
         "ru" => 0.7,
@@ -202,8 +198,7 @@ fn prior(profile: &Profile, words: &[String]) -> f64 {
     }
 }
 
-/// What one word says for each language: one mark when it is frequent there, less for its letters and endings, minus one and
-/// a half for a letter the language does not have.
+/// Adds 1 for a frequent word, less for letters and endings, −1.5 for a letter that the language lacks.
 fn add_marks(word: &str, scores: &mut [(f64, &'static str)]) {
     let frequent = SIGNS.words.get(word).copied().unwrap_or_default();
     let (mut own, mut foreign, mut ending, mut sign) = (0, 0, 0, false);
@@ -227,8 +222,8 @@ fn add_marks(word: &str, scores: &mut [(f64, &'static str)]) {
     }
 }
 
-/// Bulgarian writes its hard sign between consonants and its soft sign only before "о"; Russian writes the hard sign only
-/// before a soft vowel.
+/// Weighs hard and soft signs. Bulgarian has the hard sign between consonants and the soft sign only before "о";
+/// Russian has the hard sign only before soft vowels.
 fn sign_mark(code: &str, word: &str) -> f64 {
     let mut letters = word.chars().peekable();
     let mut sum = 0.0;
@@ -251,8 +246,7 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     let accented = accented as f64 / latin.len().max(1) as f64;
     let is_english =
         || Detection { language: Some("en".to_owned()), confidence: (0.6 + english).min(1.0), mixed: false };
-    // Function words decide: an English sentence of any length has them, no other language has that many of them, and
-    // counting them is a hundred times cheaper than trigrams of every language.
+    // Only English has so many of these words; counting is 100 times faster than trigrams.
     if english >= 0.3 && accented < 0.2 {
         return is_english();
     }
@@ -271,12 +265,12 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     let plausible = letters::look_english(&latin);
     let foreign = latin.iter().any(|word| TELLING_OTHERS.has(word));
     if few && accented == 0.0 && !info.is_reliable() && !foreign && plausible {
-        // A short line in plain Latin letters ("Trump wins", "NATO expands"): English is the best guess, and no more.
+        // "Trump wins", "NATO expands": English is a guess.
         return Detection { language: Some("en".to_owned()), confidence: 0.4, mixed: false };
     }
     let doubtful = (latin.len() >= 7 && info.confidence() < 0.2) || (few && !plausible);
     let lang = if info.lang() == Lang::Eng && english < 0.1 && doubtful {
-        // An English verdict without English function words is some language the tables do not know.
+        // English without function words is a language that whatlang lacks.
         None
     } else {
         Some(info.lang())
@@ -288,11 +282,10 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     }
 }
 
-/// Function words of English that no other Latin-script language uses often.
+/// Function words that only English uses often.
 static TELLING: Words = Words::of("detect.telling");
 
-/// Frequent words of other languages in plain Latin letters that are neither English nor part of names one meets in English:
-/// a short line with one of them is not English, whatever else it is.
+/// Words of other languages that are neither English nor in common names; one of them excludes English.
 static TELLING_OTHERS: Words = Words::of("detect.telling_other");
 
 fn english_share(words: &[&String]) -> f64 {
@@ -309,7 +302,6 @@ const CODES: &str = "epo:eo eng:en rus:ru cmn:zh spa:es por:pt ita:it ben:bn fra
     pes:fa mal:ml ori:or mya:my nep:ne sin:si khm:km tuk:tk aka:ak zul:zu sna:sn afr:af lat:la \
     slk:sk cat:ca tgl:tl hye:hy";
 
-/// ISO 639-1 where there is one, else ISO 639-3.
 fn iso(lang: Lang) -> &'static str {
     let code = lang.code();
     CODES
@@ -407,7 +399,7 @@ mod tests {
     fn news_sentences_get_their_language() {
         for (code, least) in [("ru", 0.98), ("uk", 0.98), ("en", 0.98)] {
             let Some((right, mixed, all)) = measure(code) else { return };
-            // Of a hundred sentences one more or less says nothing.
+            // Too few sentences for a precise rate.
             let least = if all < 500 { least - 0.03 } else { least };
             assert!(right as f64 >= least * all as f64, "{code}");
             assert!(mixed * 100 <= all * 2, "{code}: too many called mixed");
@@ -425,7 +417,7 @@ mod tests {
                 continue;
             }
             let step = if all || text.lines().count() <= 100 { 2 } else { 8 };
-            // Every second line taught the table of letters.
+            // Every second line trained the letter table.
             for (half, (english, others)) in english.iter_mut().zip(&mut others).enumerate() {
                 let lines = text.lines().skip(half).step_by(step);
                 *others += lines.clone().count();

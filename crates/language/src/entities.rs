@@ -1,9 +1,11 @@
-//! Whom and what a text names: people, organisations, places, and other names.
+//! Finds names: people, organisations, places and others.
 //!
-//! In Russian and Ukrainian a small network tells ([`tagger`]), in other languages rules do: runs of capitalised words, titles,
-//! first names, legal forms. The gazetteer stands above both. A capital at the head of a sentence proves nothing and counts only
-//! with other signs; months and weekdays are no names.
-//! To teach it a name: `gazetteer.txt`; a marker of a kind: `entities/markers.rs`.
+//! 1. The gazetteer has priority.
+//! 2. A small network reads Russian and Ukrainian ([`tagger`]).
+//! 3. Rules read other languages: capitals, titles, first names, legal forms.
+//!
+//! A capital at the beginning of a sentence needs other signs. Months and weekdays are no names. To add a name:
+//! `gazetteer.txt`; a marker: `entities/markers.rs`.
 
 mod cyrillic;
 pub mod kind;
@@ -21,33 +23,30 @@ use super::sentences::sentences;
 use super::{cut, stopwords, tokens};
 use corroborate_domain::item::EntityHint;
 
-/// Small words inside a name: "Bank of America", "Ursula von der Leyen".
+/// "Bank of America", "Ursula von der Leyen"
 static NAME_PARTICLES: Words = Words::of("entities.particle");
 
-/// One name of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
     /// As written.
     pub text: String,
-    /// What it is compared by: [`name_key`].
+    /// Key for comparison: [`name_key`].
     pub key: String,
     pub kind: EntityKind,
 }
 
-/// A word of a sentence with its place.
 struct Word<'a> {
     surface: &'a str,
-    /// Normalised, possessive `'s` gone.
+    /// Normalised, without `'s`.
     text: String,
     start: usize,
     end: usize,
     capital: bool,
-    /// All letters are capitals, two at least.
+    /// At least two letters, all capitals.
     acronym: bool,
 }
 
-/// The names of a text in that language, each once, in order of appearance. `hints` are names upstream already found: those are taken as
-/// they are, with their kind, whether or not a rule would have seen them.
+/// Returns each name once, in order. `hints` from upstream are added unchecked.
 pub fn entities(text: &str, language: Option<&str>, hints: &[EntityHint]) -> Vec<Entity> {
     let mut found: Vec<Entity> = Vec::new();
     for hint in hints {
@@ -55,7 +54,7 @@ pub fn entities(text: &str, language: Option<&str>, hints: &[EntityHint]) -> Vec
         add(&mut found, Entity { key: name_key(&hint.text), text: hint.text.trim().to_owned(), kind });
     }
     let parts: Vec<Vec<Word<'_>>> = sentences(text).into_iter().map(words_of).collect();
-    // Words in small letters somewhere are no names where they open a sentence, and words with a capital inside one are.
+    // Lower case elsewhere excludes a first word; a capital inside a sentence confirms it.
     let small: HashSet<&str> =
         parts.iter().flatten().filter(|word| !word.capital).map(|word| word.text.as_str()).collect();
     let inner: HashSet<&str> = parts
@@ -90,8 +89,7 @@ fn words_of(sentence: &str) -> Vec<Word<'_>> {
         .collect()
 }
 
-/// Whether every word has a capital, so that a capital is no sign: "Man Bites Dog in London". The small words headlines leave
-/// small do not count, and Russian and Ukrainian ones shout only in full capitals.
+/// Whether capitals mean nothing: "Man Bites Dog in London". Cyrillic headlines use full capitals.
 fn is_headline(words: &[Word<'_>]) -> bool {
     static SMALL: Words = Words::of("entities.small");
     let (mut capitals, mut others) = (0, 0);
@@ -153,8 +151,7 @@ fn in_sentence(
     }
 }
 
-/// A gazetteer name at the word. It needs a capital, but for the adjectives of countries, which Russian and Ukrainian write
-/// small; its words must stand together.
+/// Returns a gazetteer name. It needs a capital, except Cyrillic adjectives of countries.
 fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &str) -> Option<(Known, usize)> {
     let word = words.get(index)?;
     let cyrillic = super::has_cyrillic(&word.text);
@@ -164,7 +161,7 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     if !word.capital {
         return gazetteer::lookup(normalised.get(index..=index)?).filter(|known| known.demonym).map(|known| (known, 1));
     }
-    // "U.S." and "U.N." are words of one letter each.
+    // "U.S." is two one-letter words.
     if let Some(dotted) = dotted_acronym(words, index, sentence) {
         return Some(dotted);
     }
@@ -175,11 +172,11 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     let lone = matched.words == 1;
     let ambiguous =
         lone && !word.acronym && (stopwords::is_stop_word(&word.text, None) || markers::is_everyday(&word.text));
-    // "us", "it", "who" are words; "US", "IT" and "WHO" are names.
+    // "us", "it" are words; "US", "IT" are names.
     if ambiguous || (lone && markers::needs_capitals(&word.text) && !word.acronym) {
         return None;
     }
-    // A person may be called after a place ("Paris Hilton", "Jack London").
+    // "Paris Hilton", "Jack London"
     if lone
         && !matched.known.demonym
         && index > 0
@@ -215,8 +212,7 @@ fn adjacent(words: &[Word<'_>], first: usize, second: usize, sentence: &str) -> 
     })
 }
 
-/// "Bank of America", "Ukraine's Ministry of Defence" stay what they are: only a capitalised institution word right after a
-/// country makes one name with it ("Kyiv School of Economics").
+/// Extends a place to "Kyiv School of Economics", but not "Ukraine's Ministry of Defence".
 fn institution(words: &[Word<'_>], index: usize, taken: usize, sentence: &str) -> Option<(usize, EntityKind)> {
     let last = index + taken - 1;
     let possessive = words.get(last)?.surface.ends_with(['s', 'S']) && words.get(last)?.surface.contains(['\'', '’']);
@@ -225,7 +221,7 @@ fn institution(words: &[Word<'_>], index: usize, taken: usize, sentence: &str) -
     markers::institution(&next.text).map(|kind| (taken + 1, kind))
 }
 
-/// How many words from `index` make one run: capitalised, side by side, small connectors only between two capitals.
+/// Counts adjacent capitalised words, with connectors only between two.
 fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &str) -> usize {
     let mut taken = 1;
     while let Some(next) = words.get(index + taken) {
@@ -242,7 +238,7 @@ fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence:
         let is_day = || words.get(index + taken + 1).is_some_and(|after| names::month(&after.text).is_some());
         let number = next.surface.chars().all(|c| c.is_ascii_digit()) && next.surface.len() <= 2 && !is_day();
         if next.capital || number {
-            // A known country begins a name of its own: "президент США Джо Байден".
+            // A country is another name: "президент США Джо Байден".
             let known = normalised.get(index + taken..).and_then(gazetteer::longest_match);
             let organisation = words.get(index).is_some_and(|word| markers::institution(&word.text).is_some());
             if known.is_some() && !organisation && taken >= 1 && !number {
@@ -267,8 +263,7 @@ fn run_length(words: &[Word<'_>], normalised: &[String], index: usize, sentence:
     taken
 }
 
-/// Whether the first word of a sentence's first run owes its capital to the sentence: "Shares of Acme", "Former President Trump",
-/// or a word in small letters elsewhere.
+/// Whether only the position explains the capital: "Shares of Acme", "Former President Trump".
 fn only_opens(words: &[Word<'_>], taken: usize, small: &HashSet<&str>) -> bool {
     let (Some(first), Some(second)) = (words.first(), words.get(1)) else { return false };
     let of_something = taken > 1 && !second.capital && markers::institution(&first.text).is_none();
@@ -276,7 +271,7 @@ fn only_opens(words: &[Word<'_>], taken: usize, small: &HashSet<&str>) -> bool {
         && (of_something || markers::is_opener(&first.text) || (small.contains(first.text.as_str()) && !first.acronym))
 }
 
-/// Takes function words, titles and calendar words off the head and the tail of a run.
+/// Removes function words, titles and calendar words at both ends.
 fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
     let plain = |at: usize| {
         words.get(at).is_none_or(|word| {
@@ -306,7 +301,7 @@ fn trimmed(words: &[Word<'_>], index: usize, taken: usize) -> (usize, usize) {
     (skip, end - skip)
 }
 
-/// The kind of a run, or `None` where its only capital may be the sentence's.
+/// Returns the kind; `None` if the capital may be the sentence's.
 fn kind_of(
     words: &[Word<'_>],
     index: usize,
@@ -371,7 +366,7 @@ fn kind_of(
     Some(EntityKind::Misc)
 }
 
-/// Capitals inside a word make it a name anywhere.
+/// Whether inner capitals make it a name.
 fn mixed_case(surface: &str) -> bool {
     surface.chars().skip(1).any(char::is_uppercase) && surface.chars().any(char::is_lowercase)
 }
@@ -384,7 +379,7 @@ fn entity_of(words: &[Word<'_>], index: usize, taken: usize, sentence: &str, kin
     Entity { text: text.to_owned(), key: name_key(text), kind }
 }
 
-/// Adds a name unless it is there; a surname joins the full name, and the full name takes the surname's place.
+/// Adds a name; a surname is merged with its full name.
 fn add(found: &mut Vec<Entity>, entity: Entity) {
     if entity.key.is_empty() || entity.key.chars().count() < 2 {
         return;
@@ -405,8 +400,8 @@ fn add(found: &mut Vec<Entity>, entity: Entity) {
     found.push(entity);
 }
 
-/// Weighted Jaccard of the names of a claim (`a`) and of a passage (`b`), 0–1: what both name over what either names;
-/// people, organisations and places weigh 2, other names 1. `None` when the claim names nothing.
+/// Returns the weighted Jaccard similarity of the names of claim (`a`) and passage (`b`), 0–1. People, organisations
+/// and places weigh 2, others 1. `None` without names in the claim.
 pub fn overlap(a: &[Entity], b: &[Entity]) -> Option<f64> {
     if a.is_empty() {
         return None;

@@ -1,5 +1,6 @@
-//! Names known by heart: countries, capitals and other places, large organisations, in English, Russian and Ukrainian, with
-//! their cases and their adjectives. The names stand in `gazetteer.txt`; to add one, add a line there.
+//! Known names in English, Russian and Ukrainian with cases and adjectives: countries, places, large organisations.
+//!
+//! To add a name: a line in `gazetteer.txt`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -7,38 +8,35 @@ use std::sync::LazyLock;
 use super::entities::kind::EntityKind;
 use super::{has_cyrillic, tokens};
 
-/// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// The one key of all its names, e.g. `kyiv`.
+    /// The key of all forms: `kyiv`.
     pub key: &'static str,
     pub kind: EntityKind,
-    /// The word is an adjective or a people's name ("Ukrainian"), not the name itself.
+    /// An adjective or people: "Ukrainian".
     pub demonym: bool,
 }
 
-/// A name found at the head of a run of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Match {
-    /// How many words it takes.
+    /// Its length.
     pub words: usize,
     pub known: Known,
 }
 
 struct Gazetteer {
-    /// One-word names in every form, exactly.
+    /// One-word names in every form.
     single: HashMap<String, Known>,
-    /// Longer names: the case-stripped words joined by spaces.
+    /// Case-stripped words joined by spaces.
     multi: HashMap<String, Known>,
-    /// First word of a longer name → the most words such a name has.
+    /// First word → maximum length.
     heads: HashMap<String, usize>,
     keys: HashSet<&'static str>,
 }
 
 static GAZETTEER: LazyLock<Gazetteer> = LazyLock::new(|| load(include_str!("gazetteer.txt")));
 
-/// The words of a name as the gazetteer compares them: lower case, hyphens and spaces divide, dots of acronyms and a
-/// possessive `'s` are gone.
+/// Returns lower-case words, split at spaces and hyphens, without acronym dots and `'s`.
 pub fn name_words(name: &str) -> Vec<String> {
     name.split(|c: char| {
         c.is_whitespace() || matches!(c, '-' | '‑' | '–' | '—' | ',' | '/' | '_' | '(' | ')' | '«' | '»' | '"')
@@ -52,7 +50,7 @@ pub fn name_words(name: &str) -> Vec<String> {
     .collect()
 }
 
-/// The entry whose name is exactly these words, a leading "the" aside.
+/// Returns an exact match, ignoring a leading "the".
 pub fn lookup(words: &[String]) -> Option<Known> {
     let words = match words {
         [first, rest @ ..] if first == "the" && !rest.is_empty() => rest,
@@ -65,7 +63,6 @@ pub fn lookup(words: &[String]) -> Option<Known> {
     }
 }
 
-/// The longest name that begins these words.
 pub fn longest_match(words: &[String]) -> Option<Match> {
     let first = words.first()?;
     if let Some(most) = GAZETTEER.heads.get(case_stem(first)) {
@@ -79,12 +76,11 @@ pub fn longest_match(words: &[String]) -> Option<Match> {
     GAZETTEER.single.get(first).map(|known| Match { words: 1, known: *known })
 }
 
-/// Every one-word name in every form it is known by, and the first words of the longer ones.
+/// Returns all one-word forms, and first words of longer names.
 pub fn single_words() -> Vec<&'static str> {
     GAZETTEER.single.keys().chain(GAZETTEER.heads.keys()).map(String::as_str).collect()
 }
 
-/// Whether a key is one of the gazetteer's.
 pub fn is_key(key: &str) -> bool {
     GAZETTEER.keys.contains(key)
 }
@@ -93,7 +89,7 @@ fn joined(words: &[String]) -> String {
     words.iter().map(|word| case_stem(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Case endings of Russian and Ukrainian nouns and adjectives, longest first: the order is the algorithm, so they stand here.
+/// Longest first; the order matters.
 const CASE_ENDINGS: &[&str] = &[
     "ового",
     "ського",
@@ -163,12 +159,12 @@ const CASE_ENDINGS: &[&str] = &[
     "й",
 ];
 
-/// A Cyrillic word without its case ending, two letters at least; any other word as it is.
+/// Removes the ending of a Cyrillic word; at least two letters stay.
 fn case_stem(word: &str) -> &str {
     if !has_cyrillic(word) {
         return word;
     }
-    // Twice, so that "Ростов", whose own end looks like one, meets "Ростове".
+    // Twice, so that "Ростов" matches "Ростове".
     without_ending(without_ending(word))
 }
 
@@ -208,14 +204,14 @@ fn load(text: &'static str) -> Gazetteer {
             declined.push((form, adjective));
         }
     }
-    // Nominatives of any entry go before generated forms of another.
+    // A nominative wins over generated forms.
     for (form, known) in declined {
         gazetteer.single.entry(form).or_insert(known);
     }
     gazetteer
 }
 
-/// The keys, lower case, leaked once for the life of the process: they are handed out as `&'static str`.
+/// Lower-case keys, leaked once.
 static KEYS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     include_str!("gazetteer.txt")
         .lines()
@@ -253,9 +249,7 @@ fn insert_name(gazetteer: &mut Gazetteer, declined: &mut Vec<(String, Known)>, n
     }
 }
 
-/// Russian and Ukrainian case forms of a one-word name in the nominative; the first pattern that fits is taken, so the order is
-/// the algorithm. Forms that no grammar knows are harmless: nobody
-/// writes them.
+/// Returns case forms by the first matching pattern. Wrong forms are harmless: no text has them.
 fn cases(word: &str) -> Vec<String> {
     const PATTERNS: &[(&str, &[&str])] = &[
         ("ия", &["ии", "ию", "ией", "иею"]),
@@ -279,7 +273,7 @@ fn cases(word: &str) -> Vec<String> {
         ("е", &["ю", "я", "ем", "і"]),
         ("", &["а", "у", "ом", "е", "ові", "і"]),
     ];
-    // The cases of a four-letter word in "-о" or "-и" (Того, Мали) are other words.
+    // Forms of "Того", "Мали" are other words.
     let letters = word.chars().count();
     let short_foreign = letters <= 5 && (word.ends_with('о') || word.ends_with('и') || word.ends_with('е'));
     if short_foreign || word.ends_with(['у', 'ю', 'э', 'і', 'є']) {
@@ -292,7 +286,7 @@ fn cases(word: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Every form of a Russian or Ukrainian adjective in "-ий".
+/// Returns the forms of an adjective in "-ий".
 fn adjective_forms(adjective: &str) -> Vec<String> {
     const ENDINGS: &[&str] = &[
         "ий", "ого", "ому", "им", "ом", "ая", "ой", "ую", "ое", "ие", "их", "ими", "а", "ої", "ій", "у", "ою", "е",

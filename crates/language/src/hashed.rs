@@ -1,34 +1,30 @@
 //! An embedder without a model: signed feature hashing of stems, word pairs and letter groups.
 //!
-//! Texts that share words, or names spelt in another alphabet, come out near each other; texts that say the same in
-//! other words do not. It is honest about that in its name.
+//! Common words, or names in two alphabets, give similar vectors. Paraphrases do not.
 
 use crate::{tokens, transliterate};
 
-/// Dimensions when nothing else is configured: those of the common small sentence models, so that a store made with
-/// one of them has the same column.
+/// The dimension of common small sentence models, so that both fit one column.
 pub const DEFAULT_DIMENSION: usize = 384;
 
-/// Weights of a word, a pair of neighbouring words, and a letter group. A word is the unit of meaning; letter groups
-/// catch inflections and transliterated names the stemmer leaves apart.
+/// Weights of a word, a pair of neighbours and a letter group, which matches inflections and transliterations.
 const WORD: f32 = 1.0;
 const PAIR: f32 = 0.45;
 const LETTERS: f32 = 0.22;
 
-/// Numbers tell claims apart that share every word.
+/// Weight of a number, often the only difference between claims.
 const NUMBER: f32 = 1.3;
 
-/// Positions each feature is spread over, so that even two words fill enough of the vector for a cosine to be smooth.
+/// Positions per feature, for a smooth cosine of short texts.
 const SPREAD_WORD: u32 = 6;
 const SPREAD_LETTERS: u32 = 2;
 
-/// Letters per group.
 const GROUP: usize = 4;
 
-/// Words beyond this many add cost and no direction: a passage is a paragraph.
+/// Words read; more cost time and hardly change the direction.
 const MOST_WORDS: usize = 400;
 
-/// Hashes texts to unit vectors. Deterministic across runs and machines.
+/// Hashes texts to unit vectors, equal on every machine.
 #[derive(Debug, Clone)]
 pub struct HashedEmbedder {
     dimension: usize,
@@ -41,17 +37,16 @@ impl Default for HashedEmbedder {
 }
 
 impl HashedEmbedder {
-    /// An embedder of that many dimensions; at least 16.
+    /// Uses at least 16 dimensions.
     pub fn new(dimension: usize) -> Self {
         Self { dimension: dimension.max(16) }
     }
 
-    /// Numbers in each vector.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The unit vector of a text; all zeros for a text without words.
+    /// Returns a unit vector; zeros without words.
     pub fn embed_one(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0f32; self.dimension];
         let mut previous: Option<u64> = None;
@@ -85,7 +80,7 @@ impl HashedEmbedder {
         vector
     }
 
-    /// Adds a feature at the positions its hash names, with the signs it names.
+    /// Adds a feature at its hashed positions and signs.
     fn add(&self, vector: &mut [f32], feature: u64, weight: f32, spread: u32) {
         let share = weight / (spread as f32).sqrt();
         let mut state = feature;
@@ -99,23 +94,23 @@ impl HashedEmbedder {
     }
 }
 
-/// Longer words say more: a cheap stand-in for rarity, which no single text shows. 0.6–1.
+/// Returns 0.6–1: length replaces rarity.
 fn length_weight(word: &str) -> f32 {
     0.6 + 0.4 * (word.len().min(8) as f32 / 8.0)
 }
 
-/// The letter groups of a word with its edges marked.
+/// Collects letter groups with marked edges.
 fn letter_groups(word: &str, groups: &mut Vec<u64>) {
     let bytes = word.as_bytes();
     if bytes.len() < GROUP {
         return;
     }
     groups.extend(bytes.windows(GROUP).map(|window| hash(window.iter().copied(), 2)));
-    // The beginning of a word is what inflection leaves alone.
+    // Inflection keeps the beginning.
     groups.push(hash(bytes.iter().copied().take(GROUP), 3));
 }
 
-/// FNV-1a over bytes; `kind` keeps words and groups of the same letters apart.
+/// Computes FNV-1a; `kind` separates words and groups.
 fn hash(bytes: impl Iterator<Item = u8>, kind: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ kind.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))

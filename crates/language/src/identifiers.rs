@@ -1,13 +1,13 @@
-//! Words as code writes them: `max_retries`, `maxRetries` and `MaxRetries` are one name made of two words.
+//! Splits names in code: `max_retries`, `maxRetries` and `MaxRetries` are one name of two words.
 
 use super::tokens;
 
-/// Before the joined form of a compound name, so that it is no word of a text.
+/// Before a joined compound, so that it equals no word.
 const JOINED: char = '=';
 
-/// The stems of a text in which prose and code are mixed: function words left out, compound names as their words and, once
-/// more, as a whole. Each word's language is told by its alphabet, so that a text and a question about it agree whatever
-/// language either is taken for.
+/// Returns stems of prose and code without function words. Compounds give their words and the joined form.
+///
+/// Each word's alphabet decides its language, so that a text and a question agree.
 pub fn stems(text: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(text.len() + text.len() / 8);
     let mut stems = Vec::new();
@@ -25,7 +25,6 @@ pub fn stems(text: &str) -> Vec<String> {
     stems
 }
 
-/// Whether a stem stands for a whole compound name.
 pub fn is_compound(stem: &str) -> bool {
     stem.starts_with(JOINED)
 }
@@ -34,7 +33,7 @@ fn is_name_character(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Appends the words of a name, separated by blanks, and says how many they were.
+/// Appends a name's words with spaces and returns their number.
 fn push_words(name: &str, out: &mut String) -> usize {
     let characters: Vec<char> = name.chars().collect();
     let mut words = 0;
@@ -46,7 +45,7 @@ fn push_words(name: &str, out: &mut String) -> usize {
         }
         let before = index.checked_sub(1).and_then(|before| characters.get(before));
         let after = characters.get(index + 1);
-        // aB, and the last capital of ABc: "parseHTMLPage" is three words.
+        // "parseHTMLPage" is three words.
         let begins = character.is_uppercase()
             && before.is_some_and(|before| {
                 before.is_lowercase() || (before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))

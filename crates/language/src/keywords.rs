@@ -1,7 +1,7 @@
-//! What a text is about, in its own words: a single-document ranking in the manner of YAKE.
+//! Ranks keywords of one document, similar to YAKE.
 //!
-//! A word counts for more when it is a name, comes early, comes often, stands in several sentences and keeps few different
-//! neighbours; a phrase is as good as its words, and better when it repeats.
+//! A word weighs more if it is a name, early, frequent, in several sentences, or has few different neighbours. A phrase
+//! weighs as its words, and more if it repeats.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use super::sentences::sentences;
 use super::tokens::{self, Token};
 use super::{cut, is_cyrillic};
 
-/// Verbs of saying, which are in every report and tell nothing of what it is about.
+/// Verbs of every report.
 static SAID: Words = Words::of("keywords.said");
 
-/// Words in the longest phrase.
+/// Words of a phrase.
 const LONGEST: usize = 3;
-/// A news item's subject is in its first sentences; beyond them work is wasted.
+/// News states its subject first.
 const MOST_SENTENCES: usize = 60;
 
 #[derive(Default)]
 struct Word {
     count: usize,
-    /// Times written with a capital inside a sentence, or all in capitals.
+    /// Occurrences with a capital inside a sentence, or in full capitals.
     names: usize,
     first_sentence: usize,
     sentences: usize,
@@ -32,13 +32,13 @@ struct Word {
 struct Placed {
     token: Token,
     surface: String,
-    /// Nothing but white space stands between this word and the one before.
+    /// Whether only white space precedes.
     follows: bool,
-    /// First word of its sentence: its capital says nothing.
+    /// First in its sentence, so its capital means nothing.
     opens: bool,
 }
 
-/// The best key words and phrases, as written, best first, at most `max`. None repeats the words of a better one.
+/// Returns at most `max` keywords and phrases as written, best first, without repetition.
 pub fn keywords(text: &str, language: Option<&str>, max: usize) -> Vec<String> {
     let placed: Vec<Vec<Placed>> =
         sentences(text).into_iter().take(MOST_SENTENCES).map(|sentence| place(sentence, language)).collect();
@@ -67,7 +67,7 @@ pub fn keywords(text: &str, language: Option<&str>, max: usize) -> Vec<String> {
         .into_values()
         .map(|(surface, weight, count, order)| (surface, weight * (1.0 + (count as f64).ln()), order))
         .collect();
-    // Order of appearance on a tie, so that the same text always gives the same words.
+    // Ties keep text order.
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.2.cmp(&b.2)));
     without_repeats(ranked.into_iter().map(|(surface, ..)| surface), language, max)
 }
@@ -131,7 +131,7 @@ fn word_weight(word: &Word) -> f64 {
     name * early * (1.0 + count.ln()) * spread / (1.0 + 0.5 * different)
 }
 
-/// Mean of the words' weights (a stop word inside counts nothing), a little more for every further word.
+/// Returns the mean weight of content words, plus a bonus per word.
 fn phrase_weight(run: &[Placed], words: &HashMap<String, Word>) -> f64 {
     let weights: Vec<f64> = run
         .iter()
@@ -143,7 +143,7 @@ fn phrase_weight(run: &[Placed], words: &HashMap<String, Word>) -> f64 {
     mean * (1.0 + 0.25 * (weights.len().saturating_sub(1)) as f64) / (1.0 + 0.4 * stops as f64)
 }
 
-/// Long words say more than short ones; English needs fewer letters for the same.
+/// Returns 0.6–1.15; English needs fewer letters.
 fn length_factor(word: &str) -> f64 {
     let letters = word.chars().count() as f64;
     let usual = if word.chars().any(is_cyrillic) { 8.0 } else { 7.0 };

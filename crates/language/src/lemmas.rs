@@ -1,27 +1,26 @@
-//! Dictionary forms of Russian and Ukrainian words: "людей" is of "человек", "міст" is a bridge and "міста" a city.
+//! Dictionary forms of Russian and Ukrainian words: "людей" has "человек".
 //!
-//! Each language has an automaton of its word forms (`lemmas/<language>.fst`) that is searched where it lies in the program, and
-//! the rules it points to (`.rules`: how many letters go from the end, what is put there). `training/lemmas.py` builds both;
-//! `docs/lemmas.md` says from what, and under which licences. A form of several words has the likeliest of them alone: were
-//! it of all, "стали" would make steel meet what became.
+//! Each language has an automaton (`lemmas/<language>.fst`), searched in place, and rules (`.rules`): letters to
+//! remove, text to add. `training/lemmas.py` builds both; `docs/lemmas.md` lists sources and licences. A form has only
+//! its most likely word, because "стали" would match steel and "became".
 //!
-//! Names, function words and what the dictionaries do not hold have none; [`super::stemming`] cuts those.
+//! Names, function words and unknown words have none; [`super::stemming`] stems them.
 
 use std::sync::LazyLock;
 
 use fst::Map;
 
-/// The letters in the order of [`BYTES`], as in `training/lemmas.py`.
+/// Letters in the order of [`BYTES`] and `training/lemmas.py`.
 const LETTERS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєґ'";
-/// What stands for them in the files.
+/// Bytes of the letters in the files.
 const BYTES: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz-";
 
-/// Letters of the longest word that is looked up; the longest known form has fewer.
+/// Maximum letters; known forms are shorter.
 const LONGEST: usize = 40;
 
 struct Dictionary {
     forms: Map<&'static [u8]>,
-    /// How many letters go, what is put there.
+    /// Letters to remove, text to add.
     rules: Vec<(usize, &'static str)>,
 }
 
@@ -49,7 +48,7 @@ impl Dictionary {
     }
 }
 
-/// Read at the first word of the language; the automata stay where they are.
+/// Loaded at first use, without copying.
 static DICTIONARIES: LazyLock<[Option<Dictionary>; 2]> = LazyLock::new(|| {
     [
         Dictionary::new(include_bytes!("lemmas/ru.fst"), include_str!("lemmas/ru.rules")),
@@ -65,20 +64,20 @@ fn byte_of(letter: char) -> Option<u8> {
     BYTES.get(at).copied()
 }
 
-/// The dictionary form of a normalised word (see [`super::tokens`]), or `None` for a name, a function word or an unknown one.
+/// Returns the dictionary form of a normalised word (see [`super::tokens`]); `None` for names, function and unknown
+/// words.
 pub fn lemma(word: &str, ukrainian: bool) -> Option<String> {
     let [of_russian, of_ukrainian] = &*DICTIONARIES;
     let dictionary = if ukrainian { of_ukrainian } else { of_russian };
     dictionary.as_ref()?.lemma(word)
 }
 
-/// Whether there is a dictionary of the language, an ISO 639-1 code.
+/// Whether the language (ISO 639-1) has a dictionary.
 pub(crate) fn has_dictionary(language: &str) -> bool {
     matches!(language, "ru" | "uk")
 }
 
-/// Whether the word is a form of a verb by either dictionary, or `None` where neither knows it. "Генерал" ends like a past tense and is
-/// none.
+/// Whether a dictionary has it as a verb; `None` if none has it. "Генерал" only ends like one.
 pub(crate) fn is_verb(word: &str) -> Option<bool> {
     let mut lemmas = [false, true].into_iter().filter_map(|ukrainian| lemma(word, ukrainian)).peekable();
     lemmas.peek()?;
@@ -163,7 +162,7 @@ mod tests {
         assert_eq!(lemma(&"а".repeat(1000), false), None);
     }
 
-    /// A dictionary form that is itself taken for a form of another word would tear its own forms from it.
+    /// A dictionary form must be its own form, or its other forms would not match it.
     #[test]
     fn a_dictionary_form_is_its_own() {
         for (dictionary, ukrainian) in DICTIONARIES.iter().zip([false, true]) {

@@ -1,19 +1,18 @@
-//! Words, numbers and signs with their places: what `numbers` and `dates` read.
+//! Splits text into words, numbers and signs with positions, for `numbers` and `dates`.
 
 use super::{cut, is_cyrillic, tokens};
 
-/// What a lexeme is.
+/// The kind of a lexeme.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// Digits with their separators as written: `1,234.5`, `1 234,5`, `2024`.
+    /// Digits with separators as written: `1,234.5`, `1 234,5`.
     Number,
-    /// Lower case, normalised.
+    /// Normalised, lower case.
     Word(String),
-    /// One other visible character.
+    /// Another visible character.
     Sign(char),
 }
 
-/// One piece of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lexeme<'a> {
     pub(crate) kind: Kind,
@@ -25,7 +24,7 @@ pub(crate) struct Lexeme<'a> {
 }
 
 impl Lexeme<'_> {
-    /// The normalised word, or nothing.
+    /// Returns the normalised word, if it is one.
     pub(crate) fn word(&self) -> Option<&str> {
         match &self.kind {
             Kind::Word(word) => Some(word),
@@ -41,14 +40,14 @@ impl Lexeme<'_> {
         self.kind == Kind::Number
     }
 
-    /// The written digits as a whole number of at most nine digits, where there is nothing but digits.
+    /// Returns at most nine digits as a number.
     pub(crate) fn integer(&self) -> Option<u32> {
         (self.is_number() && self.text.len() <= 9).then(|| self.text.parse().ok()).flatten()
     }
 }
 
-/// Cuts a text into lexemes. White space separates and is dropped, but between groups of three digits it belongs to the
-/// number where `spaced_groups` says that the language writes them so (a no-break space always does).
+/// Splits text. White space is dropped, except between groups of three digits: a no-break space always, others if
+/// `spaced_groups`.
 pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
     let characters: Vec<(usize, char)> = text.char_indices().collect();
     let offset = |index: usize| characters.get(index).map_or(text.len(), |pair| pair.0);
@@ -74,7 +73,7 @@ pub(crate) fn lex(text: &str, spaced_groups: bool) -> Vec<Lexeme<'_>> {
     lexemes
 }
 
-/// The normalised word; "рокiв" with a Latin "i" and "п\"ять" are read as they are meant.
+/// Normalises a word, with a Latin "i" in "рокiв" and a quote in "п\"ять" corrected.
 fn word_of(written: &str) -> String {
     let word = tokens::normalise_word(written);
     let cyrillic = word.chars().any(is_cyrillic);
@@ -86,7 +85,7 @@ fn word_of(written: &str) -> String {
     if cyrillic && word.contains(['i', '"']) { word.chars().map(meant).collect() } else { word }
 }
 
-/// A typewriter's double quote for the apostrophe of "п\"ять", "об\"єкт".
+/// Whether a double quote is an apostrophe: "об\"єкт".
 fn is_typed_apostrophe(before: Option<char>, character: char, after: Option<char>) -> bool {
     character == '"' && before.is_some_and(is_cyrillic) && after.is_some_and(|next| "яюєї".contains(next))
 }
@@ -123,7 +122,7 @@ fn number_end(characters: &[(usize, char)], start: usize, spaced_groups: bool) -
                 }
             }
             Some('\u{A0}' | '\u{202F}' | '\u{2009}' | '\'' | '’') if first_group && group => index += 4,
-            // "5 300" may be a day and a number in English; "25 000" is one number everywhere.
+            // "5 300" may be two numbers in English; "25 000" is one.
             Some(' ')
                 if first_group && group && (spaced_groups || (1..=3).all(|step| at(index + step) == Some('0'))) =>
             {

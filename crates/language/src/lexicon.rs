@@ -1,17 +1,13 @@
-//! The lexicon: words as data. `lexicon/<language>/<topic>.tsv` says of each entry what it is (a word, a prefix, a phrase,
-//! a lemma …) and which role it plays; code asks for a role and knows no language.
+//! Words as data. `lexicon/<language>/<topic>.tsv` lists entries with kind (word, prefix, phrase, lemma …) and role.
+//! Code asks for a role and knows no language.
 //!
 //! ```text
 //! static DENYING: Words = Words::of("negation.denying");
 //! DENYING.has("not")
 //! ```
 //!
-//! Words that follow each other in a certain way are asked for by [`super::patterns`].
-//!
-//! A role's entries of every language are put into one list when it is first asked for, and never read again. To add a
-//! role: its entries in the files, and a `static` beside the code that asks for it. The tests of this module hold every
-//! role that the sources ask for against the files, and the other way round, so that a misspelt one cannot ship.
-//! `docs/adding-a-language.md` says how a language is added.
+//! [`super::patterns`] matches sequences of words. Languages are merged at first use. To add a role: its entries, and a
+//! `static`; tests compare both. To add a language: `docs/adding-a-language.md`.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -23,16 +19,16 @@ use rustc_hash::FxBuildHasher;
 use super::word_list::WordList;
 pub use super::word_list::{Entry, Kind};
 
-/// The build script reads the files with it; here it is only tested.
+/// Used by the build script; here only tested.
 #[cfg(test)]
 mod format;
 #[cfg(test)]
 mod lint;
 
-/// The entries of each role, in the order of roles: the language, kind, form and value of one a line.
+/// Entries by sorted role; a line has language, kind, form and value.
 static ROLES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
 
-/// The entries of a role, by language and in the order of the files; none where no file has the role, which a test forbids.
+/// Returns the entries by language, in file order. An unknown role is empty; a test prevents that.
 pub fn entries(role: &str) -> impl Iterator<Item = Entry> {
     let at = ROLES.binary_search_by_key(&role, |row| row.0).ok();
     let text = at.and_then(|at| ROLES.get(at)).map_or("", |row| row.1);
@@ -43,23 +39,20 @@ pub fn entries(role: &str) -> impl Iterator<Item = Entry> {
     })
 }
 
-/// The words of a role, language by language.
 pub fn by_language(role: &str) -> Vec<(&'static str, WordList)> {
     let all: Vec<Entry> = entries(role).collect();
     let same = all.chunk_by(|one, next| one.language == next.language);
     same.filter_map(|own| Some((own.first()?.language, WordList::from_entries(own.iter().copied())))).collect()
 }
 
-/// Every role that a file has.
 pub fn roles() -> impl Iterator<Item = &'static str> {
     ROLES.iter().map(|row| row.0)
 }
 
-/// The words of a role, put together when they are first asked for.
+/// The words of a role, built at first use.
 #[derive(Debug)]
 pub struct Words {
     role: &'static str,
-    /// The one language whose words are wanted; all where there is none.
     language: Option<&'static str>,
     list: OnceLock<WordList>,
 }
@@ -69,7 +62,7 @@ impl Words {
         Self { role, language: None, list: OnceLock::new() }
     }
 
-    /// The words of one language alone, for what reads one language.
+    /// Uses one language only.
     pub const fn of_language(role: &'static str, language: &'static str) -> Self {
         Self { role, language: Some(language), list: OnceLock::new() }
     }
@@ -84,7 +77,7 @@ impl Deref for Words {
     }
 }
 
-/// What the words of a role stand for, read when they are first asked for.
+/// The values of a role, read at first use.
 #[derive(Debug)]
 pub struct Values<V: 'static> {
     role: &'static str,
@@ -92,7 +85,6 @@ pub struct Values<V: 'static> {
     table: OnceLock<ValueTable<V>>,
 }
 
-/// Words and prefixes with what they stand for.
 #[derive(Debug)]
 pub struct ValueTable<V> {
     words: HashMap<&'static str, V, FxBuildHasher>,
@@ -100,7 +92,7 @@ pub struct ValueTable<V> {
 }
 
 impl<V> Values<V> {
-    /// `read` makes a value of what the files write. What it cannot read is left out, and stops a build with assertions.
+    /// Uses `read` to parse values. An unreadable one is skipped; debug builds panic.
     pub const fn of(role: &'static str, read: fn(&'static str) -> Option<V>) -> Self {
         Self { role, read, table: OnceLock::new() }
     }
@@ -128,24 +120,24 @@ impl<V> Deref for Values<V> {
 }
 
 impl<V: Copy> ValueTable<V> {
-    /// What a word stands for that is an entry as it is.
+    /// Returns the value of an exact word.
     pub fn get(&self, word: &str) -> Option<V> {
         self.words.get(word).copied()
     }
 
-    /// What a word stands for that is an entry, or begins as one does and has so many letters at most behind it.
+    /// Returns the value of a word, or of a prefix and at most `most` letters.
     pub fn of_form(&self, word: &str, most: usize) -> Option<V> {
         let fits = |prefix: &str| word.strip_prefix(prefix).is_some_and(|rest| rest.chars().count() <= most);
         self.get(word).or_else(|| self.prefixes.iter().find(|(prefix, _)| fits(prefix)).map(|pair| pair.1))
     }
 
-    /// The prefixes and what they stand for, in the order of the files.
+    /// Returns the prefixes in file order.
     pub fn prefixes(&self) -> &[(&'static str, V)] {
         &self.prefixes
     }
 }
 
-/// The parts of a role: what stands anywhere in a text.
+/// Parts of texts.
 #[derive(Debug)]
 pub struct Parts {
     role: &'static str,
@@ -158,7 +150,7 @@ impl Parts {
         Self { role, all: OnceLock::new(), automaton: OnceLock::new() }
     }
 
-    /// Every one of them, as a text has it, in the order of the files.
+    /// Returns all parts, with spaces, in file order.
     pub fn all(&self) -> &[String] {
         self.all.get_or_init(|| entries(self.role).map(|entry| entry.form.replace('_', " ")).collect())
     }
@@ -166,7 +158,7 @@ impl Parts {
     fn search(&self) -> Option<&AhoCorasick> {
         let build = || {
             let parts = self.all();
-            // Anchored searches too; of two that begin at one place the earlier entry is found.
+            // At one position the earlier entry wins.
             let both =
                 AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).start_kind(StartKind::Both).build(parts);
             both.ok()
@@ -174,29 +166,25 @@ impl Parts {
         self.automaton.get_or_init(build).as_ref()
     }
 
-    /// Whether one of them stands in a text.
     pub fn stands_in(&self, text: &str) -> bool {
         self.search().is_some_and(|automaton| automaton.is_match(text))
     }
 
-    /// Whether a text begins with one of them.
     pub fn begins(&self, text: &str) -> bool {
         self.search().is_some_and(|automaton| automaton.is_match(Input::new(text).anchored(Anchored::Yes)))
     }
 
-    /// The one that stands first in a text, as the text writes it, and where.
+    /// Returns the first match and its byte offset.
     pub fn first_in<'a>(&self, text: &'a str) -> Option<(&'a str, usize)> {
         let found = self.search()?.find(text)?;
         Some((text.get(found.range())?, found.start()))
     }
 }
 
-/// Reads a value that is one number.
 pub fn number<N: std::str::FromStr>(value: &str) -> Option<N> {
     value.parse().ok()
 }
 
-/// Reads a value that is a name or a code.
 pub fn text(value: &'static str) -> Option<&'static str> {
     Some(value)
 }

@@ -1,17 +1,15 @@
-//! Language: text in, structure out.
+//! Reads natural-language text and returns its structure.
 //!
-//! What a text is written in ([`detect`]), where its sentences end ([`sentences`]), its words and stems ([`tokens`]), whom
-//! and what it names ([`entities`], [`transliterate`]), what Russian and Ukrainian words share ([`cognates`]), which
-//! quantities and dates it states ([`numbers`], [`dates`]), whether it denies ([`negation`]), what it is about
-//! ([`keywords`]), what it claims ([`statements`]) and which names of code it holds ([`identifiers`]).
+//! * Language ([`detect`]), sentences ([`sentences`]), words and stems ([`tokens`]).
+//! * Names ([`entities`], [`transliterate`]), words shared by Russian and Ukrainian ([`cognates`]).
+//! * Quantities and dates ([`numbers`], [`dates`]), negation ([`negation`]), keywords ([`keywords`]).
+//! * Claims ([`statements`]) and names in code ([`identifiers`]).
 //!
-//! English, Russian and Ukrainian are done with care; any other language gets a sane answer, never a panic.
+//! English, Russian and Ukrainian have full support; others get simpler results, never a panic. The crate never reads
+//! files, clock or network, and never compares claims with evidence (see `judging`). Offsets are bytes of the input.
 //!
-//! This room never reads a file, a clock or the network, never waits, and never judges: whether two quantities agree is
-//! for `judging` to say. Offsets are bytes into the text that was handed in.
-//!
-//! To add a language: `docs/adding-a-language.md`, step by step. Its words are a folder of the [`lexicon`]. To add a module:
-//! one file, a pure function of text, listed below.
+//! To add a language: `docs/adding-a-language.md`; its words are a folder of the [`lexicon`]. To add a module: a pure
+//! function of text, listed below.
 
 pub mod cognates;
 pub mod dates;
@@ -41,22 +39,20 @@ mod function_words;
 mod lexer;
 #[cfg(test)]
 mod regression;
-/// Bytes `start..end` of a text; empty where that is no character boundary. Offsets of this room always are.
+/// Returns bytes `start..end`; empty if they are no character boundaries, which offsets of this crate always are.
 pub fn cut(text: &str, start: usize, end: usize) -> &str {
     text.get(start..end).unwrap_or_default()
 }
 
-/// Whether the character belongs to a Cyrillic alphabet.
 pub fn is_cyrillic(character: char) -> bool {
     matches!(character, '\u{0400}'..='\u{052F}')
 }
 
-/// Whether a text has any letter of that alphabet.
 pub fn has_cyrillic(text: &str) -> bool {
     text.chars().any(is_cyrillic)
 }
 
-/// Emoji, dingbats, arrows and the joiners between them: decoration, never words.
+/// Whether it is decoration: emoji, dingbats, arrows, joiners.
 pub fn is_emoji(character: char) -> bool {
     matches!(character,
         '\u{1F000}'..='\u{1FAFF}' | '\u{2600}'..='\u{27BF}' | '\u{2190}'..='\u{21FF}' | '\u{2B00}'..='\u{2BFF}'

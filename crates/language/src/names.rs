@@ -1,7 +1,7 @@
-//! Names across alphabets: "Зеленского", "Zelensky" and "Зеленський" are one name.
+//! Compares names across alphabets: "Зеленского", "Zelensky" and "Зеленський" are one.
 //!
-//! [`name_key`] is the key names are stored and compared under; [`same_name`] also forgives the difference that is left
-//! between two keys, up to a threshold measured on pairs of real names.
+//! [`name_key`] is the key for storage. [`same_name`] also accepts small differences, up to a threshold measured on
+//! real names.
 
 mod likeness;
 
@@ -12,18 +12,17 @@ use super::lexicon::Words;
 use super::transliterate::skeleton;
 use super::{gazetteer, has_cyrillic, tokens};
 
-/// Endings a Cyrillic name takes in other cases and that hold a consonant; the vowels go with [`stem`] anyway. Rules in their
-/// order and no words, so they stand here.
+/// Endings with a consonant; [`stem`] removes vowels. The order matters.
 const CASE_ENDINGS: &str = "ского:ск цкого:цк ського:ськ цького:цьк скому:ск цкому:цк ському:ськ цькому:цьк \
     ским:ск цким:цк ським:ськ цьким:цьк ском:ск цком:цк овым:ов евым:ев \
     ёвым:ёв иным:ин ыным:ын овим:ов євим:єв евим:ев іним:ін їним:їн";
 
-/// A word of a name as it is compared: its skeleton without case ending or closing vowels.
+/// Returns the skeleton without case ending and final vowels.
 fn stem(word: &str) -> String {
     let full = skeleton(word);
     let bare = if has_cyrillic(word) { skeleton(&without_case(word)) } else { full.clone() };
     let trimmed = bare.trim_end_matches(is_vowel);
-    // "Мэй", "Xi", "Ли": what is left must still be a name.
+    // Too short: "Мэй", "Xi".
     if trimmed.chars().count() >= 3 { trimmed.to_owned() } else { full }
 }
 
@@ -50,16 +49,14 @@ fn is_vowel(sound: char) -> bool {
     matches!(sound, 'a' | 'e' | 'i' | 'o' | 'u')
 }
 
-/// Titles and offices before a name; they are no part of it.
 static TITLES: Words = Words::of("names.titles");
 
-/// Whether a normalised word is a title that goes before a name.
 pub(crate) fn is_title(word: &str) -> bool {
     TITLES.has(word)
 }
 
-/// The key under which a name is stored: the gazetteer's where it knows the name (Kyiv, Kiev, Київ, Киев → `kyiv`), else the
-/// stems of its words' skeletons joined by spaces. Empty for a text without letters or digits.
+/// Returns the gazetteer's key (Kyiv, Київ → `kyiv`) or the stemmed skeletons with spaces. Empty without letters or
+/// digits.
 pub fn name_key(text: &str) -> String {
     let words = gazetteer::name_words(text);
     if let Some(known) = gazetteer::lookup(&words) {
@@ -83,18 +80,18 @@ pub fn name_key(text: &str) -> String {
         .join(" ")
 }
 
-/// Whether two names are the same, whatever alphabet, case or transliteration either is in.
+/// Whether two names are the same in any alphabet, case or transliteration.
 pub fn same_name(a: &str, b: &str) -> bool {
     same_key(&name_key(a), &name_key(b))
 }
 
-/// [`same_name`] over keys that are already made.
+/// Compares like [`same_name`], with existing keys.
 pub fn same_key(a: &str, b: &str) -> bool {
     if a == b {
         return !a.is_empty();
     }
     match (gazetteer::is_key(a), gazetteer::is_key(b)) {
-        // The gazetteer tells Iran from Iraq and Slovakia from Slovenia.
+        // Iran and Iraq are separate keys.
         (true, true) => false,
         (true, false) => slip_of_the_pen(a, b),
         (false, true) => slip_of_the_pen(b, a),
@@ -109,14 +106,14 @@ fn slip_of_the_pen(known: &str, other: &str) -> bool {
         && known.iter().zip(&other).all(|(a, b)| a.len() >= 5 && likeness(a, b) >= likeness::NEARLY_EQUAL)
 }
 
-/// Word by word. A surname alone is the same as the full name; an initial stands for any name that begins with it.
+/// Compares words. A surname equals its full name; an initial matches names that begin with it.
 fn same_words(a: &str, b: &str) -> bool {
     let a: Vec<&str> = a.split(' ').filter(|word| !word.is_empty()).collect();
     let b: Vec<&str> = b.split(' ').filter(|word| !word.is_empty()).collect();
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let (Some(short_last), Some(long_last)) = (short.last(), long.last()) else { return false };
     if short.len() == long.len() {
-        // An initial alone is no name.
+        // An initial alone is not a name.
         if short.len() == 1 {
             return alike(short_last, long_last);
         }
@@ -129,7 +126,7 @@ fn same_words(a: &str, b: &str) -> bool {
     if short.len() == 1 {
         return long.len() <= 3 && short_last.chars().count() >= 4 && same_word(short_last, long_last);
     }
-    // "Barack Obama" and "Barack Hussein Obama": every word of the shorter name, in order, the last one last.
+    // "Barack Obama" and "Barack Hussein Obama": in order, same last word.
     let mut rest = long.iter();
     same_word(short_last, long_last) && short.iter().all(|word| rest.any(|other| same_word(word, other)))
 }
@@ -143,7 +140,7 @@ fn alike(a: &str, b: &str) -> bool {
     if a == b {
         return true;
     }
-    // Figures are compared, never forgiven: "Nord Stream 1" is not "Nord Stream 2".
+    // "Nord Stream 1" is not "Nord Stream 2".
     let digits = |word: &str| word.chars().any(|c| c.is_ascii_digit());
     !digits(a) && !digits(b) && may_meet(a, b) && likeness(a, b) >= likeness::SAME
 }
@@ -229,7 +226,7 @@ mod tests {
     fn real_pairs_meet_and_strangers_do_not() {
         let Some(pairs) = wikidata("wd_russian_16") else { return };
         let met = pairs.iter().filter(|(en, ru)| same_name(en, ru)).count() as f64 / pairs.len() as f64;
-        // Pairs drawn by shifting one side; those that share a spelling are no strangers.
+        // Pairs with one spelling are no strangers.
         let drawn = (1..=15).flat_map(|turn| (0..pairs.len()).map(move |i| (i, i + turn * 877)));
         let strangers: Vec<_> = drawn
             .map(|(i, j)| (&pairs[i], &pairs[j % pairs.len()]))
@@ -246,7 +243,7 @@ mod tests {
             pairs.len(),
             strangers.len()
         );
-        // Of the sample a pair more or less is a tenth of the rate.
+        // In the sample one pair changes the rate by a tenth.
         let (least, most) = if pairs.len() > 10_000 { (0.95, 0.0005) } else { (0.93, 0.002) };
         assert!(met >= least && rate <= most);
     }

@@ -1,7 +1,6 @@
-//! Denials: how often a text says "not", and which words are each other's opposite.
+//! Counts negations and knows opposites.
 //!
-//! A count, not a proof: the parity of two texts' counts tells whether one denies what the other says. To add a language:
-//! its denying words, the phrases in which they deny nothing and its opposites, in its `negation.tsv`.
+//! Texts whose counts differ in parity probably deny each other. To add a language: its `negation.tsv`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,22 +9,22 @@ use super::lexer::{Kind, Lexeme, lex};
 use super::lexicon::Words;
 use super::{gazetteer, is_cyrillic, lexicon, tokens};
 
-/// Words that open a clause of their own, and so end the reach of a denial.
+/// Words that end the scope of a negation.
 static CLAUSE_OPENERS: Words = Words::of("negation.clause_opening");
 
-/// Words that deny their clause. In Russian and Ukrainian "не" is joined by "никто", "ни": together they deny once.
+/// "Не" with "никто" or "ни" is one negation.
 static DENYING: Words = Words::of("negation.denying");
 
-/// Words that deny only where nothing else in the clause does (negative concord).
+/// Words that negate only alone in a clause (negative concord).
 static CONCORD: Words = Words::of("negation.concord");
 
-/// What calls something untrue; each denies what it is said of.
+/// Words that call something untrue; each counts.
 static REFUTING: Words = Words::of("negation.refuting");
 
-/// Phrases with a denying word that deny nothing.
+/// Phrases that negate nothing.
 static HARMLESS: Words = Words::of("negation.harmless");
 
-/// Counts the denials of a text, clause by clause. `language` is not needed: the words tell themselves.
+/// Counts negations per clause, in any language.
 pub fn negations(text: &str, _language: Option<&str>) -> usize {
     let lexemes = lex(text, false);
     lexemes.split(|lexeme| clause_ends(lexeme)).map(clause).sum()
@@ -51,7 +50,7 @@ fn clause(lexemes: &[Lexeme<'_>]) -> usize {
             index += harmless;
             continue;
         }
-        // "No. 5" and "no 5" number something.
+        // Numbers: "No. 5".
         let numbering =
             *word == "no" && lexemes.iter().skip_while(|l| l.word() != Some("no")).nth(1).is_none_or(Lexeme::is_number);
         if DENYING.has(word) && !numbering {
@@ -66,13 +65,13 @@ fn clause(lexemes: &[Lexeme<'_>]) -> usize {
     if count == 0 && concord_words > 0 { 1 } else { count }
 }
 
-/// Whether a word is written as a name and known as one.
+/// Whether it is capitalised and known.
 fn is_name(lexeme: &Lexeme<'_>) -> bool {
     let words = gazetteer::name_words(lexeme.text);
     lexeme.text.starts_with(char::is_uppercase) && gazetteer::lookup(&words).is_some()
 }
 
-/// Stem → the pairs and sides it stands on: the value of an opposite names its pair, and which of the two sides is its own.
+/// Stem → pairs and sides.
 static SIDES: LazyLock<HashMap<String, Vec<(&'static str, bool)>>> = LazyLock::new(|| {
     let mut map: HashMap<String, Vec<(&'static str, bool)>> = HashMap::new();
     for entry in lexicon::entries("negation.opposite") {
@@ -93,11 +92,10 @@ static SIDES: LazyLock<HashMap<String, Vec<(&'static str, bool)>>> = LazyLock::n
     map
 });
 
-/// Whether two stems (see [`super::tokens`]) are opposites: rise and fall, победил and проиграл. Either language may be on
-/// either side.
+/// Whether two stems (see [`super::tokens`]) are opposites, also across languages: rise and fall, победил и проиграл.
 pub fn antonyms(a_stem: &str, b_stem: &str) -> bool {
     let (Some(a), Some(b)) = (SIDES.get(a_stem), SIDES.get(b_stem)) else { return false };
-    // A word on both sides of a row ("lose") opposes neither.
+    // "lose" is on both sides.
     let opposite = |(pair, side): &(&'static str, bool)| {
         b.contains(&(*pair, !*side)) && !b.contains(&(*pair, *side)) && !a.contains(&(*pair, !*side))
     };

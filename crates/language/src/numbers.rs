@@ -1,8 +1,8 @@
-//! Quantities a text states: value, unit, what is counted, and how exactly it is meant.
+//! Reads quantities: value, unit, counted noun and comparator.
 //!
-//! Digits in every grouping, number words, scales, currencies, measures brought to one base, ranges, comparators. Numbers
-//! inside dates are none; a year on its own is one of unit [`Unit::Year`]. To add a unit: `numbers/units.rs`; a number word:
-//! `numbers/words.rs`; a comparator: `numbers/comparators.rs`.
+//! Digits in every grouping, number words, scales, currencies, measures, ranges. Numbers in dates are skipped; a year
+//! alone is [`Unit::Year`]. To add a unit: `numbers/units.rs`; a number word: `numbers/words.rs`; a comparator:
+//! `numbers/comparators.rs`.
 
 mod ages;
 mod attached;
@@ -27,7 +27,6 @@ use super::lexer::{Kind, Lexeme, lex};
 use super::{cut, dates, has_cyrillic, tokens};
 use crate::lexicon::Words;
 
-/// What a number is a number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A plain count.
@@ -35,17 +34,15 @@ pub enum Unit {
     Percent,
     /// ISO 4217 code.
     Currency(&'static str),
-    /// Base unit the value was brought to: `m`, `kg`, `s`, `month`, `°C`, `°`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
+    /// Base unit: `m`, `kg`, `s`, `month`, `°C`, `°`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
     Measure(&'static str),
-    /// A rank: 3rd, третий.
+    /// A rank: "3rd", "третий".
     Ordinal,
-    /// A calendar year on its own.
     Year,
-    /// Part of a name: COVID-19, F-16, article 5.
+    /// Part of a name: COVID-19, article 5.
     Identifier,
 }
 
-/// How the stated value is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparator {
     Exact,
@@ -56,38 +53,36 @@ pub enum Comparator {
     About,
 }
 
-/// One stated quantity, in base units.
+/// One quantity in base units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
-    /// The stated value, or the lower end of a stated range. An open end ("more than 5") is told by the comparator: `low` and
-    /// `high` are both 5 there.
+    /// The value, or the lower end of a range. "More than 5" has 5 in `low` and `high`.
     pub low: f64,
     pub high: f64,
     pub unit: Unit,
     pub comparator: Comparator,
-    /// Stems of what is counted, nearest first: up to two content words after it, then up to two before it in its clause.
+    /// Stems of the counted noun, nearest first: up to two words after the number, then two before.
     pub counted: Vec<String>,
-    /// What one unit of the last stated digit is worth, in base units: 100,000 for "3.5 million".
+    /// One unit of the last digit: 100,000 for "3.5 million".
     pub last_digit: f64,
-    /// As written, unit included.
+    /// As written, with the unit.
     pub text: String,
     /// Byte offset of `text`.
     pub start: usize,
 }
 
 impl Quantity {
-    /// "More than 40 years ago": a span from the day of the text, so that texts of two days tell it differently.
+    /// Whether it is a duration back from the day of the text ("40 years ago"), which differs between texts.
     pub fn counts_back(&self) -> bool {
         self.text.rsplit(' ').next().is_some_and(|last| is_back(&last.to_lowercase()))
     }
 }
 
-/// A word that counts a span back from the day of the text.
 fn is_back(word: &str) -> bool {
     matches!(word, "ago" | "назад" | "тому")
 }
 
-/// Whether a word after a number is a unit or a scale ("km", "million", "%").
+/// Whether a word is like "km", "million" or "%".
 pub(crate) fn is_unit_or_scale(word: &str) -> bool {
     units::is_unit(word) || words::scale(word).is_some()
 }
@@ -95,7 +90,7 @@ pub(crate) fn is_unit_or_scale(word: &str) -> bool {
 pub use shared_nouns::PART_OF;
 pub(crate) use words::is_a_rough_scale;
 
-/// The quantities of a text, in order.
+/// Returns the quantities of a text in order.
 pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
     let cyrillic = has_cyrillic(text);
     let comma_decimal = cyrillic || !matches!(language, None | Some("en" | "zh" | "ja" | "ko" | "he" | "hi" | "th"));
@@ -118,11 +113,11 @@ struct Reader<'a> {
     language: Option<&'a str>,
     comma_decimal: bool,
     dot_groups: bool,
-    /// Whether words are read as Ukrainian where Russian has them too.
+    /// Whether shared words are read as Ukrainian.
     ukrainian: bool,
 }
 
-/// A number before its unit: value, unit of the last digit, first lexeme after it, and whether a scale or a rank came along.
+/// Value, unit of the last digit, index after it, scale, rank.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     amount: f64,
@@ -165,7 +160,7 @@ impl Reader<'_> {
         Some(self.finish(from, to, (year, year), Unit::Year, told.unwrap_or(Comparator::Exact), 1.0))
     }
 
-    /// The quantity (or the two of "from 5 to 10") at an index, and the index after it.
+    /// Returns the quantity (two for "from 5 to 10") and the index after it.
     fn quantity(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         if let Some(value) = self.dotted(index) {
             let bounds = (value, value);
@@ -205,14 +200,14 @@ impl Reader<'_> {
             return Some(self.named(start, value));
         }
         if value.ordinal {
-            // "двадцать пятого мая" is a day.
+            // "двадцать пятого мая" is a date.
             if self
                 .word_at(Some(value.next))
                 .is_some_and(|word| has_cyrillic(word) && dates::names::month(word).is_some())
             {
                 return Some((Vec::new(), value.next + 1));
             }
-            // "у 860-му році" is a year, "на 75-му році" an age.
+            // A year ("у 860-му році") or an age ("на 75-му році").
             let named = self.lexemes.get(value.next).and_then(Lexeme::word).is_some_and(dates::names::is_year_word);
             let unit = if named && value.amount > 99.0 { Unit::Year } else { Unit::Ordinal };
             let bounds = (value.amount, value.amount);
@@ -247,7 +242,7 @@ impl Reader<'_> {
         Some((vec![self.finish(index, end, (low, low), unit, comparator, last_digit)], end))
     }
 
-    /// A currency sign (with "US" or the like before it) and the index of the number after it.
+    /// Returns a currency sign ("US$" too) and the index of its number.
     fn currency_before(&self, index: usize) -> (Option<units::Found>, usize) {
         let sign = |at: usize| self.lexemes.get(at).and_then(units::currency_sign);
         let plain = |code| units::Found { unit: Unit::Currency(code), factor: 1.0, offset: 0.0, taken: 1 };
@@ -274,7 +269,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number in digits or words, with its scale.
+    /// Reads a number in digits or words with its scale.
     fn value(&self, index: usize) -> Option<Value> {
         let lexeme = self.lexemes.get(index)?;
         let (mut value, mut last_digit, mut next) = if let Some(decimals) = self.without_a_whole(index) {
@@ -317,10 +312,10 @@ impl Reader<'_> {
         Some(Value { amount: value, last_digit, next, scaled, ordinal: false })
     }
 
-    /// A scale after digits: "million", "млрд.", "5k", "$5m".
+    /// Reads a scale: "million", "млрд.", "5k", "$5m".
     fn scale(&self, number: usize, next: usize) -> Option<(f64, usize)> {
         let lexeme = self.lexemes.get(next)?;
-        // "5-million" too.
+        // "5-million"
         let hyphen = usize::from(lexeme.is_sign('-'));
         let lexeme = self.lexemes.get(next + hyphen)?;
         let word = lexeme.word()?;
@@ -334,7 +329,7 @@ impl Reader<'_> {
             "m" if glued && (money || lexeme.text == "M") => 1e6,
             "b" if glued && (money || lexeme.text == "B") => 1e9,
             "t" if glued && money => 1e12,
-            // "У 2022 сотні людей" has a year.
+            // A year: "У 2022 сотні людей".
             word => words::scale(word).filter(|_| !(self.has_four_digits(number) && is_a_rough_scale(word)))?,
         };
         let dot = word.chars().count() <= 4
@@ -347,7 +342,7 @@ impl Reader<'_> {
         self.lexemes.get(index).zip(self.lexemes.get(next)).is_some_and(|(a, b)| a.end == b.start && next == index + 1)
     }
 
-    /// "3rd", "5-й", "20-го": the index after the suffix.
+    /// Returns the index after "3rd", "5-й", "20-го".
     fn ordinal_suffix(&self, index: usize) -> Option<usize> {
         static ORDINAL_SUFFIXES: Words = Words::of("numbers.ordinal_suffix");
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
@@ -359,20 +354,20 @@ impl Reader<'_> {
             .then_some(index + 3)
     }
 
-    /// "24-х", "5-ти": the index after an ending that leaves the number a count.
+    /// Returns the index after a count: "24-х", "5-ти".
     fn counting_suffix(&self, index: usize) -> Option<usize> {
         let ending = self.lexemes.get(index + 2).and_then(Lexeme::word)?;
         (self.is_suffixed(index) && matches!(ending, "х" | "ти" | "ми" | "и")).then_some(index + 3)
     }
 
-    /// A hyphen with something right behind it, right behind the number.
+    /// Whether a hyphen follows without spaces.
     fn is_suffixed(&self, index: usize) -> bool {
         self.lexemes.get(index + 1).is_some_and(|l| l.is_sign('-'))
             && self.glued(index, index + 1)
             && self.glued(index + 1, index + 2)
     }
 
-    /// "−5", "минус 5": a sign of its own, not the dash of a range or a hyphen.
+    /// Whether it has a minus ("−5", "минус 5"), not a dash or hyphen.
     fn is_negative(&self, index: usize) -> bool {
         let Some(before) = index.checked_sub(1).and_then(|at| self.lexemes.get(at)) else { return false };
         if matches!(before.word(), Some("minus" | "минус" | "мінус")) {
@@ -385,8 +380,7 @@ impl Reader<'_> {
         dash && free
     }
 
-    /// Whether a "до" or "to" before the index ends a change that began with "с", "from" or a verb of change a few words
-    /// earlier.
+    /// Whether "до" or "to" ends a change from "с", "from" or a verb of change.
     fn closes_a_change(&self, index: usize) -> bool {
         let from = index.saturating_sub(9);
         self.lexemes.get(from..index).is_some_and(|run| {
@@ -448,12 +442,12 @@ struct Stated {
     value: Value,
     unit: Option<units::Found>,
     end: usize,
-    /// Neither unit nor scale.
+    /// No unit, no scale.
     bare: bool,
 }
 
 impl Stated {
-    /// Value and last digit in base units, and the unit.
+    /// Returns value and last digit in base units, and the unit.
     fn in_base(&self, value: f64) -> (f64, f64, Unit) {
         match self.unit {
             Some(found) => (value * found.factor + found.offset, self.value.last_digit * found.factor, found.unit),

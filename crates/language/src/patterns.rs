@@ -1,24 +1,19 @@
-//! Regular expressions whose words stand in the lexicon. Code says what stands around the words and between them, and a
-//! role in braces stands for any of its words:
+//! Regular expressions with words from the lexicon. A role in braces matches any of its words:
 //!
 //! ```text
 //! static GREETING: Pattern = Pattern::of(r"^{statements.greeting}(?:[\s,!.]|$)");
 //! GREETING.is_match("Hello, world")
 //! ```
 //!
-//! A `prefix` has any letters behind it, and so has a word of a `phrase` with `*`. Both match in whatever case, and so does
-//! a `word`; what is `written` matches as it is written. `е` stands for `ё` too and an apostrophe for every apostrophe, as
-//! in [`super::tokens`]. Longer words are tried before shorter ones, and prefixes last.
+//! * A `prefix`, or a `*` word of a `phrase`, matches any further letters. Only `written` has case.
+//! * `е` also matches `ё`, and any apostrophe any other, as in [`super::tokens`].
+//! * Longer words are tried first, prefixes last.
+//! * `{role@latin}` and `{role@cyrillic}` take one alphabet, because the fast boundary `(?-u:\b)` knows only Latin
+//!   letters.
+//! * `{role?}` may be empty in a language; its group needs a `?`. Such a pattern is built per language, so that
+//!   languages never mix. A language without words of a required role is left out.
 //!
-//! `{role@latin}` and `{role@cyrillic}` are a role's words in these letters alone: the quick word boundary, `(?-u:\b)`,
-//! knows Latin letters only, so a pattern that needs one says the bounds of either.
-//!
-//! `{role?}` is one that a language may have no words of: nothing matches in its place then, and its group has a `?` behind
-//! it. A pattern with such a role is filled language by language, and matches where the words of one language do: an
-//! article of one never stands with a verb of another. A language without words of one of the other roles is left out.
-//!
-//! A role that no file has is an error. The tests of [`super::lexicon`] build every pattern of the sources, so that none
-//! ships that could not be built.
+//! An unknown role is an error. The tests of [`super::lexicon`] build every pattern.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,7 +26,7 @@ use super::has_cyrillic;
 use super::lexicon::{self, Entry, Kind};
 use super::tokens::is_apostrophe;
 
-/// A pattern, built when it is first asked for.
+/// Built at first use.
 #[derive(Debug)]
 pub struct Pattern {
     template: &'static str,
@@ -53,14 +48,12 @@ impl Deref for Pattern {
     }
 }
 
-/// Why a pattern cannot be built.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PatternError {
-    /// No file has such a role, or none with words in the letters that are asked for.
+    /// No such role, or no words in these letters.
     NoWords(String),
-    /// The role has an entry that stands for no letters of a text: a lemma or a suffix.
+    /// A lemma or suffix entry has no literal text.
     NoText(&'static str),
-    /// There is nothing that could match.
     Empty,
     Regex(regex::Error),
 }
@@ -78,12 +71,11 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// The pattern with words in the places of its roles.
 pub fn built(template: &str) -> Result<Regex, PatternError> {
     Regex::new(&filled(template)?).map_err(PatternError::Regex)
 }
 
-/// The text of [`built`].
+/// Returns the source text of [`built`].
 pub fn filled(template: &str) -> Result<String, PatternError> {
     let of_all = with_words_of(template, None)?;
     let Some(languages) = apart(template) else { return Ok(of_all) };
@@ -92,14 +84,12 @@ pub fn filled(template: &str) -> Result<String, PatternError> {
     if each.is_empty() { Err(PatternError::Empty) } else { Ok(format!("(?:{})", each.join("|"))) }
 }
 
-/// The text of a pattern that matches where any of these does.
 pub fn filled_alternatives(templates: &[&str]) -> Result<String, PatternError> {
     let each = templates.iter().map(|template| Ok(format!("(?:{})", filled(template)?)));
     Ok(each.collect::<Result<Vec<_>, _>>()?.join("|"))
 }
 
-/// The languages that a pattern is filled with one by one: where a role may be left out, those that have words of every
-/// other role; `None` where all are filled in at once.
+/// Languages to fill in separately: those with all required roles. `None` without an optional role.
 fn apart(template: &str) -> Option<BTreeSet<&'static str>> {
     let languages_of = |role: &str| lexicon::entries(role).map(|entry| entry.language).collect::<BTreeSet<_>>();
     let roles: Vec<(BTreeSet<&str>, bool)> = ROLE
@@ -111,14 +101,13 @@ fn apart(template: &str) -> Option<BTreeSet<&'static str>> {
     any_left_out.then(|| roles.iter().flat_map(|(known, _)| known).copied().filter(has_words).collect())
 }
 
-/// A role in braces: two names or more, the letters its words are wanted in, and whether a language may have none.
+/// Two or more names, letters, optional mark.
 static ROLE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a literal pattern, compiled by every test of this file")]
     Regex::new(r"\{([a-z_]+(?:\.[a-z_]+)+)(?:@(latin|cyrillic))?(\?)?\}")
         .expect("the pattern is a literal of this file")
 });
 
-/// Matches nothing.
 const NOTHING: &str = r"[^\s\S]";
 
 fn with_words_of(template: &str, language: Option<&str>) -> Result<String, PatternError> {
@@ -134,7 +123,6 @@ fn with_words_of(template: &str, language: Option<&str>) -> Result<String, Patte
     Ok(text)
 }
 
-/// The text of a pattern that matches one of the words of a role.
 fn words(found: &Captures<'_>, language: Option<&str>) -> Result<String, PatternError> {
     let group = |index: usize| found.get(index).map_or("", |group| group.as_str());
     let of_letters = |form: &str| match group(2) {
@@ -153,7 +141,7 @@ fn words(found: &Captures<'_>, language: Option<&str>) -> Result<String, Pattern
     one_of(known.into_iter())
 }
 
-/// The text of a pattern that matches any of these entries, the longer before the shorter and prefixes behind all others.
+/// Returns the source text of entries, longest first, prefixes last.
 pub fn one_of(entries: impl Iterator<Item = Entry>) -> Result<String, PatternError> {
     let (prefixes, mut others): (Vec<Entry>, Vec<Entry>) = entries.partition(|entry| entry.kind == Kind::Prefix);
     let length = |entry: &Entry| (std::cmp::Reverse(entry.form.chars().count()), entry.form);
@@ -164,13 +152,12 @@ pub fn one_of(entries: impl Iterator<Item = Entry>) -> Result<String, PatternErr
     beginnings.sort();
     beginnings.dedup();
     if !beginnings.is_empty() {
-        // One class of letters behind all of them: it is large once compiled.
+        // Once for all prefixes, because it is large when compiled.
         forms.push(format!(r"(?i:(?:{})\p{{L}}*)", beginnings.join("|")));
     }
     if forms.is_empty() { Err(PatternError::Empty) } else { Ok(format!("(?:{})", forms.join("|"))) }
 }
 
-/// The pattern of an entry that is no prefix.
 fn form(entry: Entry) -> Result<String, PatternError> {
     let form = entry.form;
     Ok(match entry.kind {
@@ -182,7 +169,7 @@ fn form(entry: Entry) -> Result<String, PatternError> {
     })
 }
 
-/// The letters of a form as texts write them; a space is one in verbose patterns too.
+/// Escapes a form, with spelling variants. Spaces match in verbose patterns too.
 fn letters(form: &str) -> String {
     let mut text = String::with_capacity(form.len());
     for letter in form.chars() {
@@ -217,7 +204,6 @@ mod tests {
             (Kind::Part, ",_but_", ", But ", ",_but_"),
         ] {
             let one = one_of([entry(kind, form)].into_iter()).unwrap();
-            // In verbose patterns too.
             for flags in ["", "(?i)", "(?x)"] {
                 let regex = Regex::new(&format!("{flags}^{one}$")).unwrap();
                 assert!(regex.is_match(fits) && !regex.is_match(fails), "{form} in {regex}");
@@ -248,7 +234,7 @@ mod tests {
     #[test]
     fn a_role_without_words_is_an_error() {
         for role in ["no.role", "no.other.role@latin", "statements.kinds.years@cyrillic"] {
-            // Written so that the test of the sources' roles takes it for none of them.
+            // Split, so that the lexicon test does not find it.
             let template = format!("{{statements.greeting}}|{{{role}}}");
             let error = PatternError::NoWords(role.to_owned());
             assert_eq!(filled(&template), Err(error));

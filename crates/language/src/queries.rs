@@ -1,6 +1,10 @@
-//! What to ask a search engine about a claim: a few short queries in its own words, the most distinct of them. Entity, verb
-//! and object; entity, place and date; topic, entity and keyword; without a name the strongest words and the channel (core
-//! document, query generation v2).
+//! Builds short, distinct search queries for a claim, in its own words (core document, query generation v2).
+//!
+//! 1. The claim, with its lead sentence or the names of it.
+//! 2. Entity, verb and object; entity, place and date; topic, entity and keyword.
+//! 3. Without a name: the strongest words and the channel.
+//!
+//! To add a combination: [`wordings`].
 
 use std::collections::HashSet;
 
@@ -15,50 +19,49 @@ use super::sentences::sentences;
 use super::statements::clean;
 use super::{cut, dates, keywords, tokens};
 
-/// Search engines cut or reject longer queries; this is the shortest documented limit (Brave's 400) halved for safety.
+/// Characters; half of the shortest documented limit (Brave: 400).
 const MAX_CHARS: usize = 200;
-/// Two queries that share more than this part of their words would bring the same pages.
+/// Queries that share more words return the same pages.
 const MAX_OVERLAP: f64 = 0.8;
-/// So many are asked even where they share more, unless they share all: a short claim leaves no room for other words.
+/// Minimum, even if queries share more (but not all) words.
 const LEAST: usize = 2;
-/// Words for what the primary entity does: a verb, its object and what is said of it.
+/// Words of verb, object and predicate.
 const ACTION_WORDS: usize = 4;
-/// Strongest words that stand in for names (core document).
+/// Words that replace missing names (core document).
 const FALLBACK_WORDS: usize = 6;
 
-/// A claim, and what is known around it.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
     pub text: &'a str,
-    /// The sentence it leans on, where it names nobody itself ([`super::statements::Statement::lead`]).
+    /// The sentence before a claim without a name ([`super::statements::Statement::lead`]).
     pub lead: Option<&'a str>,
     pub language: Option<&'a str>,
     pub entities: &'a [Entity],
     pub dates: &'a [DateMention],
-    /// Names that stand in tags of the item; see [`identifying_tags`].
+    /// Names in tags; see [`identifying_tags`].
     pub tags: &'a [Entity],
-    /// When it was published: what it tells of is near that day, unless it names another.
+    /// Events are near this day unless the claim names another.
     pub published: Option<NaiveDate>,
-    /// Upstream's own words for the item.
+    /// Written by upstream.
     pub summary: Option<&'a str>,
     pub channel: Option<&'a str>,
 }
 
 impl<'a> About<'a> {
-    /// The names the claim holds, or the sentence it leans on; what upstream found elsewhere in the item is not in it.
+    /// Names of the claim and its lead, not of the rest of the item.
     fn names(&self) -> impl Iterator<Item = &'a Entity> {
         let lower = format!("{} {}", self.lead.unwrap_or_default(), self.text).to_lowercase();
         self.entities.iter().filter(move |name| lower.contains(&name.text.to_lowercase()))
     }
 
-    /// Whom or what it is about: the first person or organisation, else the first place, else the first name of any kind.
+    /// Returns the first person or organisation, else place, else name.
     fn primary(&self) -> Option<&'a Entity> {
         let actor = |name: &&Entity| matches!(name.kind, EntityKind::Person | EntityKind::Org);
         let place = |name: &&Entity| name.kind == EntityKind::Loc;
         self.names().find(actor).or_else(|| self.names().find(place)).or_else(|| self.names().next())
     }
 
-    /// The tags that say what the claim itself does not.
+    /// Tags that the claim does not contain.
     fn other_tags(&self) -> impl Iterator<Item = &'a Entity> {
         let said = tokens::content_stems(self.text, self.language);
         let language = self.language;
@@ -71,7 +74,7 @@ impl<'a> About<'a> {
         keywords::keywords(self.text, self.language, FALLBACK_WORDS)
     }
 
-    /// The day, month or year it speaks of, in words of its language: "yesterday" finds nothing.
+    /// Returns day, month or year in the claim's language, because "yesterday" finds nothing.
     fn date(&self) -> Option<String> {
         let stated = self.dates.first().and_then(|date| in_words(date.start, date.end, self.language));
         stated.or_else(|| {
@@ -82,10 +85,10 @@ impl<'a> About<'a> {
     }
 }
 
-/// Names of the sentence it leans on that are set before a claim: enough to tell which story it is.
+/// Names of the lead that identify the story.
 const LEAD_NAMES: usize = 2;
 
-/// The claim as it is asked first: with the sentence it leans on, or, where that is too long for a search, with its names.
+/// Returns the claim with its lead, or with the lead's names if that is too long.
 fn itself(about: &About<'_>) -> String {
     let Some(lead) = about.lead else { return about.text.to_owned() };
     let whole = format!("{lead} {}", about.text);
@@ -95,17 +98,16 @@ fn itself(about: &About<'_>) -> String {
     behind_names(about.text, lead, about.entities)
 }
 
-/// A claim behind the names of the sentence it leans on: for whoever looks for one sentence.
+/// Returns a claim after the names of its lead, for sentence search.
 pub fn behind_names(own: &str, lead: &str, entities: &[Entity]) -> String {
     let lower = lead.to_lowercase();
     let names = entities.iter().filter(|name| lower.contains(&name.text.to_lowercase())).take(LEAD_NAMES);
     names.map(|name| name.text.as_str()).chain([own]).collect::<Vec<_>>().join(" ")
 }
 
-/// The claim itself first, then as many others as differ enough from it and from each other; `most` at most.
+/// Returns at most `most` queries: the claim, then those that differ enough.
 pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = vec![itself(about)];
-    // The summary says in other words what the item is about.
     let summary = about.summary.map(clean);
     texts.extend(summary.iter().flat_map(|summary| sentences(summary)).next().map(str::to_owned));
     let words = about.keywords();
@@ -124,7 +126,7 @@ pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
         let (topic, keyword) = (topics.next(), topics.next());
         texts.push(joined([topic.as_deref(), Some(primary.text.as_str()), keyword.as_deref()]));
     } else {
-        // Too informal for names: the strongest words, and the channel that said them, or the place its tags name.
+        // No names: the strongest words, and the channel or tagged place.
         let strongest = words.join(" ");
         let channel = about.channel.map(|channel| channel.trim_start_matches('@'));
         texts.push(joined([Some(strongest.as_str()), tag.or(channel)]));
@@ -133,7 +135,7 @@ pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
     distinct(&texts, most, about.language)
 }
 
-/// Names first, then what the claim is about: for providers that cannot take a sentence.
+/// Returns names, then keywords, for providers without sentence search.
 pub fn terms(about: &About<'_>) -> Vec<String> {
     let mut terms: Vec<String> =
         about.entities.iter().chain(about.other_tags()).map(|name| name.text.clone()).collect();
@@ -145,7 +147,7 @@ pub fn terms(about: &About<'_>) -> Vec<String> {
     terms
 }
 
-/// The names among a text's hashtags: "#Київ" says where, "#новини" nothing.
+/// Returns the names among hashtags: "#Київ", not "#новини".
 pub fn identifying_tags(text: &str) -> Vec<Entity> {
     let tags = text.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '«']).strip_prefix('#'));
     let mut found: Vec<Entity> = Vec::new();
@@ -165,8 +167,8 @@ fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The entity with the verb and the object behind it, or, where it stands last, with what stands before it. Where only the
-/// sentence that the claim leans on names it, with what the claim says.
+/// Returns the entity with verb and object after it, or with the words before it. If only the lead names it, the words
+/// of the claim follow.
 fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
     let words = |part: &str| -> Vec<String> {
         tokens::spans(part)
@@ -174,7 +176,7 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
             .map(|(start, end)| cut(part, start, end))
             .filter(|word| {
                 let token = tokens::tokens(word, about.language).into_iter().next();
-                // What is left of "15-й", and the "million" of "$95 million", find nothing.
+                // "15-й", "$95 million": the rest of a number finds nothing.
                 let is_scrap = word.chars().count() < 2 || is_unit_or_scale(&word.to_lowercase());
                 !is_scrap && token.is_some_and(|token| !token.stop && !token.number && !is_calendar_word(&token.text))
             })
@@ -194,7 +196,6 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
     (all.len() > 2).then(|| all.join(" "))
 }
 
-/// A phrase without the words of a name; `None` where nothing is left.
 fn without(phrase: &str, name: &str, language: Option<&str>) -> Option<String> {
     let own = tokens::content_stems(name, language);
     let other = |word: &&str| !tokens::content_stems(word, language).iter().any(|stem| own.contains(stem));
@@ -202,8 +203,7 @@ fn without(phrase: &str, name: &str, language: Option<&str>) -> Option<String> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// A span of days as people write it: a day, a month, a year. `None` for longer ones. In other languages than three the year
-/// alone.
+/// Returns a day, month or year in words; `None` for longer periods. Other languages get the year.
 fn in_words(start: NaiveDate, end: NaiveDate, language: Option<&str>) -> Option<String> {
     if start.year() != end.year() {
         return None;
@@ -220,7 +220,7 @@ fn in_words(start: NaiveDate, end: NaiveDate, language: Option<&str>) -> Option<
     })
 }
 
-/// The first, then those that differ most from all that are kept, in the order they came.
+/// Returns the first and then the most different ones, in order.
 fn distinct(texts: &[String], most: usize, language: Option<&str>) -> Vec<String> {
     let mut rest: Vec<(usize, String, HashSet<String>)> = Vec::new();
     for (place, text) in texts.iter().enumerate() {
@@ -246,12 +246,12 @@ fn distinct(texts: &[String], most: usize, language: Option<&str>) -> Vec<String
     kept.into_iter().map(|(_, text, _)| text).collect()
 }
 
-/// Part of the words of the longer one that both have.
+/// Returns the common words as a share of the longer query.
 fn shared(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     a.intersection(b).count() as f64 / a.len().max(b.len()).max(1) as f64
 }
 
-/// One line without what engines take for operators: quotation marks, a minus before a word, a name with a colon.
+/// Removes search operators: quotes, a minus before a word, a name with a colon.
 fn plain(text: &str) -> String {
     let without_quotes: String =
         text.chars().map(|c| if matches!(c, '"' | '“' | '”' | '„' | '«' | '»') { ' ' } else { c }).collect();

@@ -1,9 +1,9 @@
-//! Logistic regression for the tests that learn the shipped tables again.
+//! Logistic regression for the tests that train tables again.
 
-/// A sign by the rows that have it, each with what it counts there.
+/// Rows with a feature, and its value.
 pub(crate) type Column = Vec<(usize, f64)>;
 
-/// Newton's steps, one weight at a time: the first weight is for every row, and only it is free of the ridge.
+/// Fits by Newton steps, one weight at a time. The first, the intercept, has no ridge.
 pub(crate) fn fit(columns: &[&Column], labels: &[bool], ridge: f64) -> Vec<f64> {
     let mut weights = vec![0.0; columns.len()];
     let mut sums = vec![0.0; labels.len()];

@@ -1,23 +1,24 @@
-//! Where sentences end. "U.S.", "3.5 %", "г. Киев", "e.g." and "J. K. Rowling" end none.
+//! Splits text into sentences. "U.S.", "3.5 %", "г. Киев" and "J. K. Rowling" do not end one.
+//!
+//! To add abbreviations: `sentences.*` in the lexicon.
 
 use super::lexicon::Words;
 
 use super::{cut, is_cyrillic, is_emoji, stopwords};
 
-/// Abbreviations that end sentences as often as not.
+/// Abbreviations that often end a sentence.
 static ENDING_ABBREVIATIONS: Words = Words::of("sentences.ending_abbreviation");
 
-/// Abbreviations after which a sentence goes on, without their last dot, lower case.
+/// Abbreviations inside a sentence, lower case, without the last dot.
 static ABBREVIATIONS: Words = Words::of("sentences.abbreviations");
 
-/// How far before a letter with a dot its bracket is looked for. Characters.
+/// Characters searched for a bracket.
 const NEAR_BRACKET: usize = 100;
 
-/// Words that open a sentence and are hardly ever capitalised inside one, beside the function words.
+/// Capitalised only at the beginning, in addition to function words.
 static OPENERS: Words = Words::of("sentences.openers");
 
-/// The sentences of a text, trimmed, in order; bullets and decoration before them are left out, and so are lines without
-/// a single letter or digit.
+/// Returns trimmed sentences in order, without bullets, decoration and lines without letters or digits.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -50,29 +51,29 @@ fn push<'a>(piece: &'a str, found: &mut Vec<&'a str>) {
             || c.is_whitespace()
             || matches!(c, '•' | '▪' | '◦' | '·' | '*' | '–' | '—' | '|' | '\u{FEFF}' | '\u{200B}')
     });
-    // A hyphen is a bullet before a space and a minus before a digit.
+    // A bullet before a space, a minus before a digit.
     let piece = piece.strip_prefix("- ").map_or(piece, str::trim_start);
     if piece.chars().any(char::is_alphanumeric) {
         found.push(piece.trim_end_matches(|c: char| is_emoji(c) || c.is_whitespace()));
     }
 }
 
-/// A line break ends a sentence unless the text is merely wrapped: the next line goes on in lower case and this line is
-/// neither ended nor a heading's length.
+/// Whether a line break ends a sentence. It does not if the next line is lower case and this one is unfinished and
+/// longer than a heading.
 fn newline_ends(text: &str, characters: &[(usize, char)], index: usize, start: usize) -> bool {
     let mut ahead = characters.iter().skip(index + 1).map(|pair| pair.1);
     let next = ahead.find(|c| !matches!(c, ' ' | '\t' | '\r'));
     let Some(next) = next else { return true };
     if !next.is_lowercase() {
-        // "on 5\nMay" is rare; a capital, a digit, a bullet, an emoji or an empty line begins something new unless the line
-        // was cut after a comma or a joining word.
+        // "on 5\nMay" is rare: a capital, digit, bullet, emoji or empty line begins a sentence, unless a comma or
+        // joining word precedes.
         let line = characters.get(index).map_or("", |pair| cut(text, start, pair.0)).trim_end();
         return next == '\n' || !next.is_alphanumeric() || !goes_on(line);
     }
     false
 }
 
-/// A line that stops in the middle: after a comma, a dash or a function word.
+/// Whether a line ends with a comma, dash or function word.
 pub(super) fn goes_on(line: &str) -> bool {
     if line.ends_with([',', '—', '–', '-', '(']) {
         return true;
@@ -82,7 +83,7 @@ pub(super) fn goes_on(line: &str) -> bool {
     wrapped && last.chars().next().is_some_and(char::is_lowercase) && stopwords::is_stop_word(last, None)
 }
 
-/// Index of the first character after the sentence, where the terminator at `index` ends one.
+/// Returns the index after the sentence that `index` ends.
 fn terminator_ends(text: &str, characters: &[(usize, char)], index: usize, start: usize) -> Option<usize> {
     let at = |position: usize| characters.get(position).map(|pair| pair.1);
     let mut next = index + 1;
@@ -97,7 +98,6 @@ fn terminator_ends(text: &str, characters: &[(usize, char)], index: usize, start
     if !following.is_whitespace() && !is_emoji(following) {
         return glued(characters, index, next, single_dot);
     }
-    // A line break decides for itself.
     if matches!(following, '\n' | '\r') {
         let dot = characters.get(index)?.0;
         let abbreviated = single_dot && is_abbreviation(last_word(cut(text, start, dot)));
@@ -125,7 +125,7 @@ fn is_opening(character: char) -> bool {
     matches!(character, '"' | '\'' | '“' | '„' | '‘' | '«' | '(' | '[' | '—' | '–' | '-' | '*' | '_')
 }
 
-/// "конец.Начало": hurried typing leaves the space out. Only between Cyrillic words, where no domain name looks like that.
+/// Ends "конец.Начало" without a space. Latin words may be a domain name.
 fn glued(characters: &[(usize, char)], index: usize, next: usize, single_dot: bool) -> Option<usize> {
     let at = |position: usize| characters.get(position).map(|pair| pair.1);
     let before = index.checked_sub(1).and_then(at)?;
@@ -139,14 +139,14 @@ fn glued(characters: &[(usize, char)], index: usize, next: usize, single_dot: bo
         .then_some(next)
 }
 
-/// Whether a lone dot between what came before and what follows ends the sentence.
+/// Whether a single dot ends the sentence.
 fn dot_ends(before: &str, rest: &str) -> bool {
     let word = last_word(before);
     let next: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '\'').collect();
-    // The next initial of "А. С. Пушкин" is no word.
+    // "А. С. Пушкин"
     let another_initial = next.chars().count() == 1 && rest.chars().nth(1) == Some('.');
     let opener = !another_initial && opens_sentence(&next);
-    // A number that opens a line counts the lines: "1. First".
+    // A list number: "1. First".
     if !word.is_empty() && word.chars().all(|c| c.is_ascii_digit()) {
         return before.trim().len() > word.len();
     }
@@ -162,11 +162,11 @@ fn dot_ends(before: &str, rest: &str) -> bool {
     true
 }
 
-/// "(c. July 1787 – 1828)", "(b. Paris)", "built c. 1500", "ca. 1500"; CA is California.
+/// Whether the sentence continues: "(c. July 1787 – 1828)", "built c. 1500". "CA" is California.
 fn goes_on_behind(word: &str, next: &str, before: &str) -> bool {
     let is_year = || (3..=4).contains(&next.len()) && next.chars().all(|c| c.is_ascii_digit());
     let is_letter = word.len() == 1 && word.chars().all(|c| c.is_ascii_lowercase());
-    // A bracket farther back is not looked for: a text of dots would be read over and over.
+    // A text of dots would take quadratic time.
     let in_brackets = || {
         let near = before.chars().rev().take(NEAR_BRACKET).find(|c| matches!(c, '(' | ')'));
         near == Some('(')
@@ -174,7 +174,7 @@ fn goes_on_behind(word: &str, next: &str, before: &str) -> bool {
     word == "ca" || (word == "c" && is_year()) || (is_letter && in_brackets())
 }
 
-/// Abbreviations that often close a sentence: "etc.", "и др.", "Inc.".
+/// Whether it often ends a sentence: "etc.", "Inc.".
 fn ends_clause(word: &str) -> bool {
     ENDING_ABBREVIATIONS.has(&word.to_lowercase())
 }
@@ -202,7 +202,7 @@ fn is_abbreviation(word: &str) -> bool {
     !word.is_empty() && ABBREVIATIONS.has(&word.to_lowercase())
 }
 
-/// "U.S", "д.м.н", "А.С": single letters with dots between.
+/// Whether it is like "U.S", "д.м.н".
 fn is_acronym(word: &str) -> bool {
     word.contains('.') && word.split('.').all(|part| part.chars().count() == 1 && part.chars().all(char::is_alphabetic))
 }

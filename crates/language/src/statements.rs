@@ -1,8 +1,7 @@
-//! What a text claims: its sentences as self-contained statements, their kinds, and how worth checking each is.
+//! Extracts the claims of a text as self-contained statements with kind and check-worthiness.
 //!
-//! Errors in a claim are kept as they are: "Water boils at 50C" is a claim, and the evidence will say what is wrong with it.
-//! To add a language: its words in its `statements.tsv`. How words follow each other in calls to the reader and in frames
-//! is said by the patterns of `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
+//! Errors stay ("Water boils at 50C"); the evidence corrects them. To add a language: words in its `statements.tsv`.
+//! Word order is in the patterns of `statements/calls.rs`, `statements/kinds.rs` and `statements/frames.rs`.
 
 mod calls;
 mod check_worthiness;
@@ -31,57 +30,55 @@ pub use silence::{Silence, silence};
 /// One claim of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// Self-contained and cleaned: what is checked and shown.
+    /// Self-contained and cleaned; checked and shown.
     pub text: String,
-    /// The sentence that `text` begins with where what is claimed cannot be checked without it: of "A bus crashed in Peru. Five
-    /// people died." the first.
+    /// The sentence that `text` begins with if the claim needs it: "A bus crashed in Peru. Five people died."
     pub lead: Option<String>,
     pub kind: ClaimKind,
-    /// 0–1: how much a check of it would tell.
+    /// 0–1.
     pub check_worthiness: f64,
-    /// The sentence it was taken from, cleaned and otherwise as written.
+    /// The cleaned source sentence.
     pub original: String,
 }
 
 impl Statement {
-    /// What it claims, without the sentence it leans on.
     pub fn own(&self) -> &str {
         own(&self.text, self.lead.as_deref())
     }
 }
 
-/// A claim without its lead.
+/// Returns a claim without its lead.
 pub fn own<'a>(text: &'a str, lead: Option<&str>) -> &'a str {
     lead.and_then(|lead| text.strip_prefix(lead)).map_or(text, str::trim_start)
 }
 
-/// A sentence longer than this is a list or a page without stops; it would match nothing. Characters.
+/// Characters; longer ones are lists without full stops.
 const LONGEST: usize = 1000;
-/// Stems two statements must share to be one, of the shorter one's.
+/// Share of the shorter statement's stems that makes two equal.
 const SAME: f64 = 0.85;
-/// Sentences looked at: news puts its claims first, and the work stays bounded.
+/// Sentences read; news puts its claims first.
 const MOST_SENTENCES: usize = 80;
 
 static GREETING: Pattern = Pattern::of(r"^{statements.greeting}(?:[\s,!.]|$)");
 
-/// The text without markup, emoji, links, mentions, hashtags, calls to subscribe and signatures, white space tidied; a line
-/// break stays where something stands on both sides and the text is not merely wrapped. A tag or mention that carries the
-/// sentence ("in #Kyiv today") keeps its word.
+/// Returns the text without markup, emoji, links, mentions, hashtags, calls and signatures, with normal white space.
+///
+/// Line breaks stay unless the text is wrapped. A tag inside a sentence ("in #Kyiv today") keeps its word.
 pub fn clean(text: &str) -> String {
     points::lines(text).into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n")
 }
 
-/// A sentence with what is known of it.
 struct Candidate {
     statement: Statement,
     stems: HashSet<String>,
-    /// It stood in a frame that only passes it on.
+    /// Whether a frame only passed it on.
     framed: bool,
 }
 
-/// The statements of a text as it was sent, in its order; where there are more than `max`, the most check-worthy ones. A
-/// title counts as a statement of its own where no sentence says the same. A text of one sentence always gives one
-/// statement, unless it asks, greets or calls. A point of a digest is a text of its own.
+/// Returns the statements in order, or the `max` most check-worthy ones.
+///
+/// The title counts if no sentence repeats it. A single sentence always counts, unless it is a question, greeting or
+/// call. Points of a digest are separate texts.
 pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: usize) -> Vec<Statement> {
     let title = title.map(clean).filter(|title| !title.is_empty()).map(|title| one_line(&title));
     let parts = points::parts(text);
@@ -108,7 +105,7 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
     best(found, max)
 }
 
-/// Takes what one sentence states, and tells the sentences behind it what it said.
+/// Adds the statement of a sentence and records the sentence as context.
 fn take(
     sentence: &str,
     head: Option<&str>,
@@ -118,8 +115,7 @@ fn take(
     found: &mut Vec<Candidate>,
 ) {
     let found_here = candidate(sentence, before, language, alone);
-    // What a pronoun stands for is known to the sentences behind it as well.
-    // Behind "X is being shared as Y", "it" is X.
+    // Later sentences profit from resolved pronouns. After "X is being shared as Y", "it" is X.
     let plain = found_here.as_ref().filter(|candidate| !candidate.framed);
     before.sentences.push(plain.map_or(sentence, |candidate| candidate.statement.own()).to_owned());
     if let Some(mut candidate) = found_here {
@@ -135,11 +131,11 @@ fn one_line(sentence: &str) -> String {
     sentence.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What stands before a sentence.
+/// The context before a sentence.
 #[derive(Default)]
 struct Before<'a> {
     title: Option<&'a str>,
-    /// In order, pronouns replaced where that was possible.
+    /// Earlier sentences, with pronouns resolved if possible.
     sentences: Vec<String>,
 }
 
@@ -151,7 +147,7 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     {
         return None;
     }
-    // What it introduces stands behind it.
+    // A line with a colon introduces the next one.
     if !alone && sentence.ends_with(':') {
         return None;
     }
@@ -162,17 +158,17 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let is_resolved = resolved.is_some();
     let text = resolved.unwrap_or(bare);
     let judged = kinds::judge(&text, language, is_resolved);
-    // What the speaker only thinks is less worth a check than what is stated.
+    // An opinion is weighed as a whole, which is less worth a check.
     let weighed = if judged.kind == ClaimKind::Mixed { Some(text.clone()) } else { None };
     let text = judged.factual_part.unwrap_or(text);
     let stems: HashSet<String> = tokens::content_stems(&text, language).into_iter().collect();
     let cut = context_dependence::is_cut_quotation(&text);
     let find_lead = || context_dependence::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
-    // "He died in custody on Friday" says something behind the sentence that says who.
+    // "He died in custody on Friday" needs an earlier sentence.
     let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
     let told = told.filter(|lead| people(lead, language) <= 1);
     let kind = if told.is_some() { ClaimKind::Factual } else { judged.kind };
-    // A heading or a scrap among sentences claims nothing.
+    // A heading or fragment.
     if !alone && (stems.len() < 2 || (kind == ClaimKind::Ambiguous && stems.len() < 3)) {
         return None;
     }
@@ -188,18 +184,17 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
 }
 
 impl Before<'_> {
-    /// All of it, the title first.
     fn with_title(&self) -> Vec<String> {
         self.title.iter().map(|title| (*title).to_owned()).chain(self.sentences.iter().cloned()).collect()
     }
 }
 
-/// People named: of two nobody can tell which one "he" is.
+/// Counts the people; with two of them "he" is ambiguous.
 fn people(sentence: &str, language: Option<&str>) -> usize {
     entities(sentence, language, &[]).iter().filter(|name| name.kind == EntityKind::Person).count()
 }
 
-/// Half of a quotation that names nobody.
+/// Whether no name is in it, as in half a quotation.
 fn is_nobodys(sentence: &str, language: Option<&str>) -> bool {
     entities(sentence, language, &[]).is_empty()
 }
@@ -208,7 +203,7 @@ fn is_question(sentence: &str) -> bool {
     sentence.trim_end_matches(['"', '»', '”', '’', ')', ' ', '!']).ends_with(['?', '？', '؟'])
 }
 
-/// "1) First" → "First"; a figure that is the sentence's own ("12 people") stays.
+/// Removes a list number: "1) First" → "First", but not "12 people".
 fn without_list_number(sentence: &str) -> &str {
     let Some((head, rest)) = sentence.split_once(' ') else { return sentence };
     let number = head
@@ -217,13 +212,12 @@ fn without_list_number(sentence: &str) -> &str {
     if number && rest.starts_with(char::is_uppercase) { rest } else { sentence }
 }
 
-/// With its first letter a capital.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Adds a statement unless one already says it; the longer of two that do stays, at the earlier place.
+/// Adds a statement; of two equal ones the longer stays, at the earlier position.
 fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
     let share = |a: &HashSet<String>, b: &HashSet<String>| {
         let shared = a.intersection(b).count() as f64;
@@ -235,9 +229,9 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
         numbers.sort();
         numbers
     };
-    // Two statements with different figures are two, however alike their words; and so are a denial and what it denies.
+    // Other figures, or a denial, make another statement.
     let denials = |statement: &Statement| super::negation::negations(statement.own(), None) % 2;
-    // "Russia accused Ukraine" is no "Ukraine accused Russia".
+    // "Russia accused Ukraine" differs from "Ukraine accused Russia".
     let names = entities(candidate.statement.own(), None, &[]);
     let in_order = |present: &Statement| {
         let others = entities(present.own(), None, &[]);
@@ -260,12 +254,11 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
     }
 }
 
-/// Where a name stands among others.
 fn place(names: &[Entity], name: &Entity) -> Option<usize> {
     names.iter().position(|other| same_key(&other.key, &name.key))
 }
 
-/// At most `max`, the most check-worthy, in the order of the text.
+/// Returns the most check-worthy ones in text order.
 fn best(found: Vec<Candidate>, max: usize) -> Vec<Statement> {
     let mut ranked: Vec<(usize, Statement)> =
         found.into_iter().map(|candidate| candidate.statement).enumerate().collect();

@@ -1,8 +1,9 @@
-//! Stems: of the dictionary form where [`super::lemmas`] has one (Russian and Ukrainian), else of the word itself; Snowball where it
-//! knows the language, a light suffix stripper for Ukrainian, the word as it is otherwise.
+//! Stems words, so that "захват" matches "захватили".
 //!
-//! A stem and not the dictionary form, since "захват" and "захватили", "звільнення" and "звільнили" tell the same; but a short stem
-//! joins strangers (a bridge and a city, steel and what became), so a word whose stem is short keeps its dictionary form whole.
+//! 1. [`super::lemmas`] gives Russian and Ukrainian dictionary forms.
+//! 2. Snowball or the Ukrainian suffix stripper stems them; other languages keep the word.
+//!
+//! A short stem would match unrelated words, so such a word keeps its dictionary form.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,20 +12,20 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::lemmas;
 
-/// Stems kept per thread and language; news repeats its words, and a stem costs ten times a look-up. About 2 MB when full.
+/// Cached stems per thread and language, about 2 MB. A stem costs ten look-ups.
 const MOST_KEPT: usize = 20_000;
 
 thread_local! {
     static KEPT: RefCell<HashMap<String, HashMap<String, String>>> = RefCell::new(HashMap::new());
 }
 
-/// The stem of a normalised word (see [`super::tokens`]). The alphabet decides before the language does, so that an English
-/// name inside a Russian sentence is stemmed as English.
+/// Returns the stem of a normalised word (see [`super::tokens`]). The alphabet comes before the language: an English
+/// name in Russian text is stemmed as English.
 pub fn stem(word: &str, language: Option<&str>) -> String {
     let code = language.unwrap_or_default();
     KEPT.with_borrow_mut(|kept| {
         if !kept.contains_key(code) {
-            // Languages are few; anything else is a caller's nonsense that must not grow the memory.
+            // Limits memory if callers pass arbitrary codes.
             if kept.len() > 100 {
                 kept.clear();
             }
@@ -43,12 +44,10 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
     })
 }
 
-/// Letters from which the stems of two dictionary forms may be one. Held against another dictionary's words, shorter ones join more
-/// strangers than relatives (`docs/lemmas.md`).
+/// Minimum letters of a shared stem; shorter ones match more unrelated words than related ones (`docs/lemmas.md`).
 const SHARED_STEM: usize = 6;
 
-/// Frequent nouns whose stem is as long and is a stranger's all the same: the captain's, the prime minister's. Exceptions of this
-/// one rule.
+/// Words whose long stems still match others.
 const APART: [&str; 3] = ["капитал", "премьера", "прем'єра"];
 
 fn computed(word: &str, language: Option<&str>) -> String {
@@ -84,13 +83,12 @@ fn cyrillic_stem(word: &str, ukrainian: bool) -> String {
     if stem.chars().count() < SHARED_STEM || APART.contains(&lemma.as_str()) { lemma } else { stem }
 }
 
-/// Belarusian, Bulgarian and the others have no stemmer here; Russian endings are nearer than none.
+/// Stems other Cyrillic languages as Russian, which is better than nothing.
 fn without_ending(word: &str, ukrainian: bool) -> String {
     if ukrainian { ukrainian_stem(word) } else { Stemmer::create(Algorithm::Russian).stem(word).into_owned() }
 }
 
-/// How many letters of a normalised word are left without its ending: what it weighs. A stem that is a whole dictionary form has
-/// more, and says no more for it.
+/// Returns the weight of a word: letters without ending. A dictionary form as stem may be longer but means no more.
 pub fn letters_without_ending(word: &str, stem: &str, language: Option<&str>) -> usize {
     if super::has_cyrillic(word) {
         return without_ending(word, is_ukrainian(word, language)).chars().count();
@@ -102,8 +100,7 @@ fn is_ukrainian(word: &str, language: Option<&str>) -> bool {
     language == Some("uk") || word.chars().any(|letter| matches!(letter, 'і' | 'ї' | 'є' | 'ґ' | '\''))
 }
 
-/// Ukrainian endings, longest first within each group; a stem keeps at least three letters. The order is the algorithm, so they
-/// stand here.
+/// Longest first within each group; the order matters.
 const UKRAINIAN_ENDINGS: &[&str] = &[
     "ування",
     "уванням",
@@ -250,7 +247,7 @@ const UKRAINIAN_ENDINGS: &[&str] = &[
     "й",
 ];
 
-/// Letters a stem must keep: shorter ones would make strangers meet.
+/// Minimum letters; shorter stems match unrelated words.
 const SHORTEST_STEM: usize = 3;
 
 fn ukrainian_stem(word: &str) -> String {
@@ -260,7 +257,7 @@ fn ukrainian_stem(word: &str) -> String {
         .filter(|ending| word.ends_with(**ending) && letters >= ending.chars().count() + SHORTEST_STEM)
         .max_by_key(|ending| ending.chars().count());
     let stem = ending.and_then(|ending| word.strip_suffix(ending)).unwrap_or(word);
-    // "країн-а, країн-и, країн" and "звіт, звіт-у": a soft sign or a doubled consonant left behind is no part of the stem.
+    // "країн-а, країн", "звіт, звіт-у": no final soft sign or double consonant.
     stem.trim_end_matches('ь').to_owned()
 }
 
@@ -275,7 +272,7 @@ mod tests {
             (&["выборы", "выборах", "выборам"], "ru"),
             (&["вакцина", "вакцини", "вакцину", "вакциною", "вакцинами"], "uk"),
             (&["президент", "президента", "президентом", "президентів"], "uk"),
-            // Bridges and cities, whose stems would be one.
+            // Bridges and cities would have one stem.
             (&["міст", "мосту", "мостом", "мости", "мостів"], "uk"),
             (&["місто", "міста", "містом", "містах"], "uk"),
             (&["визит", "визита", "визитов"], "ru"),

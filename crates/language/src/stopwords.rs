@@ -1,4 +1,6 @@
-//! Function words: they carry grammar, not subject matter. Lower case, `ё` written `е`, straight apostrophes.
+//! Function words, normalised: lower case, `ё` as `е`, straight apostrophes.
+//!
+//! To add a language: role `grammar.stop` in its lexicon folder.
 
 use std::sync::LazyLock;
 
@@ -8,15 +10,15 @@ use super::word_list::WordList;
 static ENGLISH: Words = Words::of_language("grammar.stop", "en");
 static RUSSIAN: Words = Words::of_language("grammar.stop", "ru");
 static UKRAINIAN: Words = Words::of_language("grammar.stop", "uk");
-/// The function words of each language that is written in Latin letters and is not English.
+/// Lists of other languages in Latin letters.
 static OTHERS: LazyLock<Vec<(&'static str, WordList)>> = LazyLock::new(|| {
     let mut lists = lexicon::by_language("grammar.stop");
     lists.retain(|(code, _)| !matches!(*code, "en" | "ru" | "uk"));
     lists
 });
 
-/// Whether the normalised word (see [`super::tokens`]) is a function word of that ISO 639-1 language. A word in Cyrillic
-/// is held against Russian and Ukrainian, one in Latin letters of an unknown language against English.
+/// Whether a normalised word (see [`super::tokens`]) is a function word of the language (ISO 639-1). Cyrillic words are
+/// compared with Russian and Ukrainian, Latin words of unknown language with English.
 pub fn is_stop_word(word: &str, language: Option<&str>) -> bool {
     if super::has_cyrillic(word) {
         return match language {
@@ -31,7 +33,7 @@ pub fn is_stop_word(word: &str, language: Option<&str>) -> bool {
         .map_or_else(|| ENGLISH.has(word), |(_, words)| words.has(word))
 }
 
-/// Whether the word is an English function word, whatever the text is written in.
+/// Whether it is an English function word, in any text.
 pub fn is_english(word: &str) -> bool {
     ENGLISH.has(word)
 }

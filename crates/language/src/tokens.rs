@@ -1,4 +1,5 @@
-//! Words as the other rooms compare them: normalised, stemmed, marked.
+//! Splits text into words that other modules compare: [`spans`] finds them, [`normalise_word`] normalises them. Each
+//! has a stem and marks for function words, numbers and capitals.
 
 use std::borrow::Cow;
 
@@ -7,22 +8,20 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 use super::{is_cyrillic, stemming, stopwords};
 
-/// One word or number of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// Lower case, NFKC, `ё` as `е`, every apostrophe straight, stress marks gone.
+    /// Normalised; see [`normalise_word`].
     pub text: String,
-    /// The Snowball stem (a light suffix stripper for Ukrainian); the text itself for numbers.
+    /// See [`super::stemming`]; numbers stay.
     pub stem: String,
-    /// A function word of the language.
+    /// A function word.
     pub stop: bool,
-    /// Begins with a digit: `12`, `1,234.5`, `5g`.
+    /// Begins with a digit: `1,234.5`, `5g`.
     pub number: bool,
-    /// Written with a capital first letter.
     pub capitalised: bool,
 }
 
-/// The words of a text, in order. An unknown language is told by the alphabet of each word.
+/// Returns the words in order. Without a language each word's alphabet decides.
 pub fn tokens(text: &str, language: Option<&str>) -> Vec<Token> {
     spans(text)
         .into_iter()
@@ -31,7 +30,7 @@ pub fn tokens(text: &str, language: Option<&str>) -> Vec<Token> {
         .collect()
 }
 
-/// The stems of the words that carry meaning, in order.
+/// Returns the stems of content words in order.
 pub fn content_stems(text: &str, language: Option<&str>) -> Vec<String> {
     tokens(text, language).into_iter().filter(|token| !token.stop).map(|token| token.stem).collect()
 }
@@ -45,7 +44,8 @@ fn token(surface: &str, language: Option<&str>) -> Token {
     Token { text, stem, stop, number, capitalised }
 }
 
-/// Lower case, NFKC, `ё` as `е`, apostrophes straight, stress marks (U+0301 over Cyrillic vowels) and soft hyphens dropped.
+/// Returns lower case, NFKC, `ё` as `е`, straight apostrophes, no stress marks (U+0301 on Cyrillic vowels), no soft
+/// hyphens.
 pub fn normalise_word(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -69,12 +69,10 @@ pub fn normalise_word(word: &str) -> String {
     if is_nfkc_quick(word.chars()) == IsNormalized::Yes { fold(&mut word.chars()) } else { fold(&mut word.nfkc()) }
 }
 
-/// The text with the stress marks of Cyrillic vowels dropped and the breve and the dots put back onto their letters: "Володи́мир" is
-/// "Володимир", and "и" with a breve behind it is "й". Vocabularies know no word with a stress mark, which is how encyclopaedias
-/// write the name that an article is about.
+/// Removes stress marks, which encyclopaedias use but vocabularies do not, and recombines "й" and "ї".
 ///
-/// Only vowels bear stress: behind "г" and "к" the acute makes the Macedonian letters. "ѐ" and "ѝ", which are but "е" and "и" with a
-/// grave, go without it in either spelling. Bytes of the result are not those of the text.
+/// Only vowels have stress: on "г" and "к" the acute makes Macedonian letters. "ѐ" and "ѝ" lose their grave. Byte
+/// offsets change.
 pub fn unstressed(text: &str) -> Cow<'_, str> {
     let is_mark =
         |letter: char| matches!(letter, '\u{0300}' | '\u{0301}' | '\u{0306}' | '\u{0308}' | 'Ѐ' | 'Ѝ' | 'ѐ' | 'ѝ');
@@ -107,7 +105,7 @@ pub fn unstressed(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Vowels of the Cyrillic alphabets of Slavic languages.
+/// Whether it is a vowel of a Slavic alphabet.
 fn bears_stress(letter: char) -> bool {
     matches!(
         letter,
@@ -141,12 +139,12 @@ fn bears_stress(letter: char) -> bool {
     )
 }
 
-/// Modern Russian and Ukrainian letters: no normalisation changes them.
+/// Whether it is a Russian or Ukrainian letter, which normalisation never changes.
 fn is_plain_cyrillic(letter: char) -> bool {
     matches!(letter, 'А'..='я' | 'Ё' | 'ё' | 'І' | 'і' | 'Ї' | 'ї' | 'Є' | 'є' | 'Ґ' | 'ґ')
 }
 
-/// Lower case of such a letter, `ё` as `е`.
+/// Returns lower case, `ё` as `е`.
 fn plain_lower(letter: char) -> char {
     match letter {
         'А'..='Я' => char::from_u32(letter as u32 + 0x20).unwrap_or(letter),
@@ -159,20 +157,20 @@ fn plain_lower(letter: char) -> char {
     }
 }
 
-/// [`char::is_alphabetic`], quick for the letters nearly every text is made of.
+/// Replaces [`char::is_alphabetic`], but is faster.
 pub(crate) fn is_letter(character: char) -> bool {
     character.is_ascii_alphabetic()
         || is_plain_cyrillic(character)
         || (!character.is_ascii() && character.is_alphabetic())
 }
 
-/// Apostrophes people type. Not the typewriter's double quote, not the prime of feet and minutes.
+/// Whether it is an apostrophe, not a double quote or prime.
 pub(crate) fn is_apostrophe(character: char) -> bool {
     matches!(character, '\'' | '’' | 'ʼ' | '‘' | '＇' | '´')
 }
 
-/// Byte ranges of the words. A word may hold an apostrophe between letters ("don't", "п'ять"), a separator between digits
-/// ("1,234.5") and a hyphen where letters meet digits ("covid-19", "F-16").
+/// Returns byte ranges. A word may contain an apostrophe ("п'ять"), a separator between digits ("1,234.5") and a hyphen
+/// between letters and digits ("F-16").
 pub(crate) fn spans(text: &str) -> Vec<(usize, usize)> {
     let characters: Vec<(usize, char)> = text.char_indices().collect();
     let mut spans = Vec::new();
@@ -207,7 +205,7 @@ fn is_word_character(character: char) -> bool {
         || matches!(character, '\u{0300}'..='\u{036F}' | '\u{00AD}' | '\u{0483}'..='\u{0487}')
 }
 
-/// Whether the character between two others belongs to the word around it.
+/// Whether the character is inside a word.
 fn joins(before: Option<char>, character: char, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return false };
     if is_apostrophe(character) {
@@ -219,12 +217,12 @@ fn joins(before: Option<char>, character: char, after: Option<char>) -> bool {
             (before.is_alphabetic() && after.is_ascii_digit())
                 || (before.is_ascii_digit() && after.is_alphabetic() && !is_cyrillic(after))
         }
-        // Vowel points and other marks of scripts whose letters combine.
+        // Vowel points and similar marks.
         _ => !character.is_ascii() && !character.is_whitespace() && before.is_alphabetic() && is_mark(character),
     }
 }
 
-/// Combining vowel signs of Indic and South-East Asian scripts are not alphabetic in every table.
+/// Whether it is a combining mark, which some tables call not alphabetic.
 fn is_mark(character: char) -> bool {
     matches!(character, '\u{0900}'..='\u{0DFF}' | '\u{0E00}'..='\u{0EFF}' | '\u{0591}'..='\u{05C7}' | '\u{064B}'..='\u{065F}')
 }
@@ -261,7 +259,7 @@ mod tests {
             ("Ї\u{301}хали", "Їхали"),
             ("маи\u{306}бутніи\u{306} е\u{308}ж", "майбутній ёж"),
             ("ле\u{300}топись и лѐтопись", "летопись и летопись"),
-            // Letters of other alphabets keep what makes them letters.
+            // Other alphabets keep their combining marks.
             ("café, cafe\u{301}", "café, cafe\u{301}"),
             ("Г\u{301}орче, к\u{301}е", "Г\u{301}орче, к\u{301}е"),
             ("plain", "plain"),

@@ -1,7 +1,6 @@
-//! From Cyrillic to Latin letters.
+//! Converts Cyrillic to Latin letters.
 //!
-//! [`to_latin`] writes Cyrillic in Latin letters. [`skeleton`] goes further and drops what spellings disagree about, so
-//! that both sides meet. The keys of names are made of them in [`super::names`].
+//! [`to_latin`] transliterates; [`skeleton`] also drops spelling differences. [`super::names`] builds keys from them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,7 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::is_cyrillic;
 
-/// Russian, Ukrainian and Belarusian Cyrillic in Latin letters, lower case, Latin diacritics folded; other scripts stay.
+/// Returns Russian, Ukrainian and Belarusian in lower-case Latin letters without diacritics; other scripts stay.
 pub fn to_latin(text: &str) -> String {
     let mut latin = String::with_capacity(text.len());
     for letter in text.nfc().flat_map(char::to_lowercase) {
@@ -38,16 +37,16 @@ fn cyrillic_letter(letter: char) -> Option<&'static str> {
     if is_cyrillic(letter) { TABLE.get(&letter).copied() } else { None }
 }
 
-/// Latin letters that no decomposition takes apart.
+/// Latin letters without a Unicode decomposition.
 const FOLDED: &str = "ł:l ø:o đ:d ð:d ß:ss æ:ae œ:oe þ:th ı:i ə:e ’:' ʼ:' ‘:'";
 
-/// Latin letters without their marks: é → e, ł → l, ß → ss. Marks of other scripts are letters there and stay.
+/// Removes Latin marks: é → e, ß → ss.
 fn fold(letter: char, into: &mut String) {
     if letter.is_ascii() {
         into.push(letter);
         return;
     }
-    // Half rings and primes of transliterations ("ʿAbd", "Gʻulom") are apostrophes as well.
+    // "ʿAbd", "Gʻulom": apostrophes.
     if matches!(letter, '\u{02B0}'..='\u{02FF}') {
         into.push('\'');
         return;
@@ -62,18 +61,16 @@ fn fold(letter: char, into: &mut String) {
     }
 }
 
-/// Pieces of Cyrillic and of Latin spellings and the sound they stand for. Capitals are sounds of their own: C as in church,
-/// S as in ship, Z as in measure, J as in John.
+/// Spellings and sounds: C as in church, S ship, Z measure, J John.
 const SOUNDS: &str = "shch:S tsch:C tch:C sch:S zsch:C dzh:J дж:J dz:J дз:J кс:ks szcz:S sh:S sz:S cz:C ch:C zh:Z kh:h ph:f th:t ck:k \
     qu:kv ts:c tz:c тс:c ье:ie ьо:o йо:o ия:ia ія:ia ya:a ja:a yu:u ju:u yo:o jo:o ye:e je:e yi:i ji:i ij:i \
     iy:i oo:u ou:u ee:i ce:ce ci:ci cy:ci a:a b:b c:k d:d e:e f:f g:g h:h i:i j:J k:k l:l m:m n:n o:o p:p q:k \
     r:r s:s t:t u:u v:v w:v x:ks y:i z:z а:a б:b в:v г:g ґ:g д:d е:e э:e ё:o є:e ж:Z з:z и:i і:i ї:i й:i ы:i \
     к:k л:l м:m н:n о:o п:p р:r с:s т:t у:u ў:v ф:f х:h ц:c ч:C ш:S щ:S ъ: ь: ю:u я:a";
 
-/// A spelling and its sound.
 type Sound = (&'static str, &'static str);
 
-/// Spellings by the slot of their first letter, the longest first.
+/// By first letter, longest first.
 static SPELLINGS: LazyLock<Vec<Vec<Sound>>> = LazyLock::new(|| {
     let mut table: Vec<Vec<Sound>> = vec![Vec::new(); SLOTS];
     for (from, to) in SOUNDS.split_whitespace().filter_map(|pair| pair.split_once(':')) {
@@ -98,19 +95,18 @@ fn slot(letter: char) -> Option<usize> {
     }
 }
 
-/// The sounds of one word in a small alphabet: doubled letters once, a silent `h` gone, the same for both alphabets as far as
-/// a rule can make it so.
+/// Returns sounds that both scripts share, without doubled letters and silent `h`.
 pub fn skeleton(word: &str) -> String {
     let mut lower = String::with_capacity(word.len());
     for letter in word.nfc().flat_map(char::to_lowercase) {
-        // Й and ё are letters of their own, not и and е with a mark.
+        // Й and ё are letters of their own.
         if is_cyrillic(letter) { lower.push(letter) } else { fold(letter, &mut lower) }
     }
     let mut rest = lower.as_str();
     let mut sounds = String::with_capacity(lower.len());
     let mut before: Option<char> = None;
     while let Some(first) = rest.chars().next() {
-        // "Johnson" begins with J, "Sonja" ends in a glide.
+        // "Johnson" has J, "Sonja" a glide.
         let heads = first == 'j' && before.is_none_or(|c| "aeiouy".contains(c));
         let fits = |from: &str| rest.starts_with(from) && (!heads || from.len() == 1);
         let found =
@@ -124,7 +120,7 @@ pub fn skeleton(word: &str) -> String {
             continue;
         };
         let after = rest.strip_prefix(from).unwrap_or_default();
-        // "Downie", "Hadow": after a vowel and before none it is half of a vowel.
+        // "Downie", "Hadow": part of the vowel.
         let to = if *from == "w" && glides(before, after.chars().next()) { "u" } else { to };
         if *from != "h" || !silent_h(before, after.chars().next()) {
             to.chars().for_each(|sound| push_once(&mut sounds, sound));
@@ -146,7 +142,7 @@ fn glides(before: Option<char>, after: Option<char>) -> bool {
     before.is_some_and(vowel) && !after.is_some_and(vowel)
 }
 
-/// "Johnson", "Sarah", "Ahmed": written and not spoken, and Cyrillic leaves it out.
+/// Whether `h` is silent ("Sarah"); Cyrillic omits it.
 fn silent_h(before: Option<char>, after: Option<char>) -> bool {
     let vowel = |c: char| "aeiouy".contains(c);
     before.is_some() && after.is_none_or(|next| !vowel(next))

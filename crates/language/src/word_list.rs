@@ -1,8 +1,7 @@
-//! Lists of words of which every entry says what it is.
+//! Word lists whose entries state their kind, built from roles of [`super::lexicon`].
 //!
-//! A word is that and nothing longer; a beginning catches whatever begins so; a phrase is word after word, which may be
-//! beginnings too. Lists are made of the entries of a role (see [`super::lexicon`], whose lint shows what a beginning catches
-//! by accident).
+//! A word matches exactly, a prefix by its beginning, a phrase is a sequence of both. The lint of the lexicon shows
+//! accidental matches of prefixes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,22 +9,21 @@ use rustc_hash::FxBuildHasher;
 
 use super::{has_cyrillic, lemmas};
 
-/// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// A normalised word (see [`super::tokens`]), and nothing longer.
+    /// A normalised word (see [`super::tokens`]).
     Word,
-    /// How a normalised word begins.
+    /// A beginning.
     Prefix,
-    /// Word after word; a word with `*` behind it is a prefix.
+    /// Several words; `*` marks a prefix.
     Phrase,
-    /// Every form of the word of which this is the dictionary form; see [`super::lemmas`].
+    /// All its forms; see [`super::lemmas`].
     Lemma,
-    /// How a normalised word ends.
+    /// An ending.
     Suffix,
-    /// Held against a text as it is written, capitals and all.
+    /// As written, with case.
     Written,
-    /// What stands anywhere in a text, inside words too; `_` is a space.
+    /// Anywhere in a text; `_` is a space.
     Part,
 }
 
@@ -43,33 +41,30 @@ impl Kind {
     }
 }
 
-/// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Its language, an ISO 639-1 code.
+    /// ISO 639-1 code.
     pub language: &'static str,
     pub kind: Kind,
     pub form: &'static str,
-    /// What the entry stands for; empty where the role has no values.
+    /// Empty if the role has none.
     pub value: &'static str,
 }
 
-/// One list, ready to be asked.
 #[derive(Debug, Default)]
 pub struct WordList {
     words: HashSet<&'static str, FxBuildHasher>,
-    /// By their first letter.
+    /// By first letter.
     beginnings: HashMap<char, Vec<&'static str>, FxBuildHasher>,
-    /// By the first letter of their first word.
+    /// By the first letter of the first word.
     phrases: HashMap<char, Vec<Vec<Part>>, FxBuildHasher>,
-    /// Dictionary forms, with their language.
+    /// Dictionary forms with their language.
     lemmas: HashSet<(&'static str, &'static str), FxBuildHasher>,
     endings: Vec<&'static str>,
-    /// The words in the order they came in.
+    /// Words in file order.
     in_order: Vec<&'static str>,
 }
 
-/// One word of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Word(&'static str),
@@ -90,7 +85,7 @@ impl Part {
 }
 
 impl WordList {
-    /// The list of entries apart by white space, for tests: `lie` is a word, `debunk*` a beginning, `no_proof_that` a phrase.
+    /// Builds a list for tests: `lie` is a word, `debunk*` a prefix, `no_proof_that` a phrase.
     #[cfg(test)]
     fn new(entries: &'static str) -> Self {
         let mut list = Self::default();
@@ -107,7 +102,7 @@ impl WordList {
         list
     }
 
-    /// The list of these entries of the lexicon; their values are left aside.
+    /// Builds a list from entries without their values.
     pub fn from_entries(entries: impl Iterator<Item = Entry>) -> Self {
         let mut list = Self::default();
         for entry in entries {
@@ -116,7 +111,7 @@ impl WordList {
                 Kind::Prefix => list.add_beginning(entry.form),
                 Kind::Phrase => list.add_phrase(entry.form, ' '),
                 Kind::Suffix => list.endings.push(entry.form),
-                // Those are searched for by an automaton of their own: see `lexicon::Parts`.
+                // `lexicon::Parts` searches for these.
                 Kind::Part => {}
                 Kind::Lemma => {
                     list.add_word(entry.form);
@@ -148,28 +143,24 @@ impl WordList {
         self.phrases.entry(first).or_default().push(phrase.split(between).map(Part::new).collect());
     }
 
-    /// Whether a normalised word (see [`super::tokens`]) is one of the list's words, begins like one of its beginnings or is
-    /// a form of one of its lemmas.
+    /// Whether a normalised word (see [`super::tokens`]) is a word, prefix match or lemma form.
     pub fn has(&self, word: &str) -> bool {
         self.words.contains(word) || self.beginning_of(word).is_some() || self.has_lemma_of(word)
     }
 
-    /// Whether there is a word and the list has it.
     pub fn has_this(&self, word: Option<&str>) -> bool {
         word.is_some_and(|word| self.has(word))
     }
 
-    /// Whether a word ends like one of the list's endings.
     pub fn has_ending_of(&self, word: &str) -> bool {
         self.endings.iter().any(|ending| word.ends_with(ending))
     }
 
-    /// Whether this is one of the list's endings.
     pub fn is_ending(&self, ending: &str) -> bool {
         self.endings.contains(&ending)
     }
 
-    /// The words of the list, lemmas among them, in the order of the files.
+    /// Returns words and lemmas in file order.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         self.in_order.iter().copied()
     }
@@ -184,45 +175,42 @@ impl WordList {
         })
     }
 
-    /// Whether a normalised word is one of the list's words, or one of its beginnings with so many letters at most behind it:
-    /// then it is a form of the word that begins so, and hardly another one.
+    /// Whether it is a word, or a prefix and at most `most` letters. The limit excludes unrelated words.
     pub fn has_form(&self, word: &str, most: usize) -> bool {
         let known = word.chars().next().and_then(|first| self.beginnings.get(&first));
         let declined = |beginning: &&str| word.strip_prefix(beginning).is_some_and(|end| end.chars().count() <= most);
         self.words.contains(word) || known.is_some_and(|known| known.iter().any(declined))
     }
 
-    /// Whether one of the list's beginnings begins with this: a stem may be shorter than the beginning that tells it from others.
+    /// Whether a listed prefix is longer than this stem but begins with it.
     pub fn is_cut_short(&self, stem: &str) -> bool {
         let known = stem.chars().next().and_then(|first| self.beginnings.get(&first));
         known.is_some_and(|known| known.iter().any(|beginning| beginning.starts_with(stem)))
     }
 
-    /// The beginning by which a word is caught.
     pub fn beginning_of(&self, word: &str) -> Option<&'static str> {
         let known = self.beginnings.get(&word.chars().next()?)?;
         known.iter().copied().find(|beginning| word.starts_with(beginning))
     }
 
-    /// Whether two words are caught by the same entry.
+    /// Whether one entry matches both.
     pub fn is_same_entry(&self, one: &str, other: &str) -> bool {
         let alike = |word: &str| self.beginnings.get(&word.chars().next().unwrap_or_default());
         let both = |known: &&'static str| one.starts_with(*known) && other.starts_with(*known);
         self.words.contains(one) && one == other || alike(one).is_some_and(|known| known.iter().any(both))
     }
 
-    /// The phrases that stand at the head of these words.
     fn phrases_at(&self, words: &[&str]) -> impl Iterator<Item = &Vec<Part>> {
         let first = words.first().and_then(|word| word.chars().next()).unwrap_or_default();
         self.phrases.get(&first).into_iter().flatten().filter(|phrase| stands_at(phrase, words))
     }
 
-    /// How many words the longest phrase takes that stands at the head of these words; 0 where none does.
+    /// Returns the number of words of the longest phrase at the beginning; 0 if none.
     pub fn phrase_at(&self, words: &[&str]) -> usize {
         self.phrases_at(words).map(Vec::len).max().unwrap_or(0)
     }
 
-    /// Whether a phrase of the list stands among the words of one text, and not among those of the other.
+    /// Whether a phrase is in the first text and not in the other.
     pub fn has_phrase_beside(&self, words: &[&str], other: &[&str]) -> bool {
         let is_other =
             |phrase: &Vec<Part>| (0..other.len()).any(|from| stands_at(phrase, other.get(from..).unwrap_or_default()));
@@ -230,7 +218,7 @@ impl WordList {
             .any(|from| self.phrases_at(words.get(from..).unwrap_or_default()).any(|phrase| !is_other(phrase)))
     }
 
-    /// Every beginning of the list, those of phrases aside, in order.
+    /// Returns the prefixes, sorted, without phrases.
     pub fn beginnings(&self) -> Vec<&'static str> {
         let mut all: Vec<&'static str> = self.beginnings.values().flatten().copied().collect();
         all.sort_unstable();
@@ -238,7 +226,6 @@ impl WordList {
     }
 }
 
-/// Whether a phrase stands at the head of these words.
 fn stands_at(phrase: &[Part], words: &[&str]) -> bool {
     phrase.len() <= words.len() && phrase.iter().zip(words).all(|(part, word)| part.fits(word))
 }

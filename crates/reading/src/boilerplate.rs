@@ -1,4 +1,6 @@
-//! Lines that stand in articles and are not part of what they say, known by their words.
+//! Recognises, by their words, lines that are not part of an article's content.
+//!
+//! All patterns avoid `\b`, because it makes lines with non-ASCII letters many times slower.
 
 use std::sync::LazyLock;
 
@@ -6,8 +8,7 @@ use regex::Regex;
 
 use super::dates;
 
-/// What follows an article, by its heading: other articles, comments, buttons to share. Any words may come after these.
-// No `\b` here and below: with it a line with other letters than ASCII's is read many times slower.
+/// Headings of what follows an article. Any words may come after these.
 static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:(?:",
@@ -27,8 +28,7 @@ static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The same by words that may also begin a sentence or the heading of a part: what is headed has to follow, or nothing,
-/// or a colon.
+/// Headings whose words may also begin a sentence. Only certain nouns, a colon or nothing may follow.
 static END_OR_NEWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:(?:",
@@ -45,7 +45,6 @@ static END_OR_NEWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Lines of credits, authors and buttons.
 static NOTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:",
@@ -60,12 +59,12 @@ static NOTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Credits by words that may also begin a sentence.
+/// Credits whose words may also begin a sentence.
 static CREDIT_OR_NEWS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)^\W{0,3}(?:photo(?:graph)? (?:by|credit)|getty images|image (?:source|caption))(?:\W|$)").ok()
 });
 
-/// When a page was published or changed; what follows has to be a day or a time.
+/// Times of publication or change. A date or time must follow.
 static STAMP: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:veröffentlicht|veröffentlichung|aktualisiert|zuletzt aktualisiert|letzte (?:änderung|aktualisierung)|published|updated|last (?:updated|modified|edited)|posted (?:on|by|at)|publicado|actualizado|atualizado|publié|mis à jour|pubblicato|aggiornato|opublikowan[oy]|aktualizacja|опубликован[оа]?|обновлено|опубліковано|оновлено|gepubliceerd)",
@@ -77,7 +76,7 @@ static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:^|\s)\d{1,2}[:.][0-5]\d(?:$|\D)|\d (?:min(?:ute)?|hour|day|week|month|year)s? ago").ok()
 });
 
-/// A line that says which agency a text is of. It says nothing of its own, but whoever counts independent sources reads it.
+/// Lines that name the text's agency. They are kept, because they identify the independent source.
 static ORIGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:(?:sources?|источники?|джерел[оа]|fontes?|fuentes?|quellen?|źródło)\s*:\s*|(?:by|por|par|von|via|com informações d[aeo]|автор\s*:)\s+)",
@@ -87,8 +86,8 @@ static ORIGIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Asks to follow, subscribe, install: imperatives at the head of a line, behind a question or a purpose.
-/// Reports name the same places.
+/// Requests to follow, subscribe or install. Only imperatives at the start of a line match, because reports name the
+/// same services.
 static ASK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)^\W{0,3}(?:[^.!?]{0,80}[!?]\s+|for (?:the latest|more (?:information|news|on|stories|updates))[^.!?]{0,60}[\s,])?",
@@ -99,7 +98,6 @@ static ASK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Rights, consents, and what pages say to readers without scripts.
 static NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)©|all rights reserved|alle rechte vorbehalten|todos los derechos reservados|tous droits réservés|todos os direitos reservados|tutti i diritti riservati|wszelkie prawa zastrzeżone|все права защищены|усі права захищено|alle angaben ohne gewähr",
@@ -112,15 +110,14 @@ fn is_match(regex: &LazyLock<Option<Regex>>, line: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(line))
 }
 
-/// Whether a line is a sentence with its stop: no heading, button or credit ends like one.
+/// True for a complete sentence, which no heading, button or credit is.
 fn is_sentence(line: &str) -> bool {
     let bare = line.trim_end_matches(['"', '”', '»', '“', ')', ' ']);
     let Some(before) = bare.strip_suffix(['.', '!', '?']) else { return false };
-    // "Read more..." and "10:15 a.m." are none.
+    // Excludes "Read more..." and "10:15 a.m.".
     before.chars().rev().take_while(|letter| letter.is_alphanumeric()).count() >= 3
 }
 
-/// Whether a line heads what follows an article.
 pub(super) fn is_end(line: &str) -> bool {
     is_match(&END, line) || is_match(&END_OR_NEWS, line) && !is_sentence(line)
 }
@@ -133,12 +130,11 @@ fn is_stamp(line: &str) -> bool {
     })
 }
 
-/// Whether a line states the agency that a text is of.
 pub(super) fn is_origin(line: &str) -> bool {
     line.len() < 130 && is_match(&ORIGIN, line)
 }
 
-/// Whether a line of an article says nothing of its own.
+/// True for a line without content of its own.
 pub(super) fn is_boilerplate(line: &str) -> bool {
     let is_short = || {
         is_match(&NOTE, line) || is_stamp(line) || is_end(line) || is_match(&CREDIT_OR_NEWS, line) && !is_sentence(line)
@@ -147,11 +143,11 @@ pub(super) fn is_boilerplate(line: &str) -> bool {
         && !is_origin(line)
 }
 
-/// Headings of what follows that an article may go on behind. To find that out takes a look at the whole page.
+/// Maximum calls of `goes_on`, each of which examines the whole page.
 const MAX_ASKED: usize = 30;
 
-/// How many of an article's lines come before the heading of what follows it. Only in the last part of an article is such
-/// a heading its end; before, it is a line in it, as it is where the article `goes_on` behind it.
+/// Returns the number of lines before the heading of what follows the article. It counts only in the last 30 % of the
+/// text, and if the article does not continue after it.
 pub(super) fn end_of(lines: &[&str], goes_on: impl Fn(usize) -> bool) -> usize {
     let total: usize = lines.iter().map(|line| line.len()).sum();
     let (mut seen, mut asked) = (0, 0);

@@ -1,10 +1,10 @@
-//! One page, one address: what two links must share to be the same page, and which organisation a host belongs to.
+//! Normalises URLs, so that each page has one address, and finds the registered domain of a host.
 
 use std::net::IpAddr;
 
 use url::Url;
 
-/// Query parameters that say who sent the reader, never what the page is.
+/// Query parameters that only identify the referrer. Sorted for binary search.
 const TRACKING: [&str; 62] = [
     "__twitter_impression",
     "_ga",
@@ -69,20 +69,22 @@ const TRACKING: [&str; 62] = [
     "yclid",
     "ysclid",
 ];
-/// Families of the same.
+/// Prefixes of such parameters.
 const TRACKING_PREFIXES: [&str; 8] = ["utm_", "at_", "pk_", "mtm_", "hsa_", "wt.", "wt_", "stm_"];
-/// Values with which an otherwise meaningful parameter only says where the reader came from.
+/// Values with which `ref`, `source` and similar parameters only identify the referrer.
 const REFERRER_VALUES: [&str; 6] = ["rss", "feed", "twitter", "facebook", "telegram", "newsletter"];
 
-/// The address under which a page is stored and compared: lower-case host without a trailing dot, no default port, no
-/// user data, no fragment, no tracking parameters, the other parameters sorted, no trailing slash but the root's.
+/// Returns the URL under which a page is stored and compared.
 ///
-/// The scheme, `www.`, AMP and mobile hosts stay: only the page's own canonical link may say that they are the same.
-/// Applying it twice changes nothing.
+/// * The host is in lower case without a trailing dot; default port, user data and fragment are removed.
+/// * Tracking parameters are removed, and the others sorted.
+/// * A trailing slash is removed, except for the root.
+///
+/// The scheme, `www.`, AMP and mobile hosts remain: only a canonical link may equate them. The function is idempotent.
 pub fn canonical_url(url: &Url) -> Url {
     let mut out = url.clone();
     out.set_fragment(None);
-    // Both fail only for addresses that cannot have user data or a host at all; then there is nothing to remove.
+    // Both fail only for URLs that cannot have user data or a host.
     let _no_user = out.set_username("");
     let _no_password = out.set_password(None);
     if let Some(host) = url.host_str().filter(|host| host.ends_with('.') || host.chars().any(char::is_uppercase)) {
@@ -118,8 +120,8 @@ fn is_tracking(name: &str, value: &str) -> bool {
             && REFERRER_VALUES.contains(&value.to_ascii_lowercase().as_str()))
 }
 
-/// The domain somebody registered: `news.bbc.co.uk` → `bbc.co.uk`. Shared hosting counts by tenant
-/// (`user.github.io`). An address literal, a bare label or a public suffix is returned as it is, lower-cased.
+/// Returns the registered domain: `news.bbc.co.uk` gives `bbc.co.uk`, and shared hosting counts per tenant
+/// (`user.github.io`). IP addresses, single labels and public suffixes are only lower-cased.
 pub fn registered_domain(host: &str) -> String {
     let host = host.trim().trim_end_matches('.').to_lowercase();
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
@@ -129,10 +131,10 @@ pub fn registered_domain(host: &str) -> String {
     psl::domain_str(&host).map_or_else(|| host.clone(), str::to_owned)
 }
 
-/// A shorter path may be a section's.
+/// Shorter paths may be sections.
 const ARTICLE_PATH: usize = 12;
 
-/// Whether a request for an article was sent on to the front page of its site, as many sites do with what is gone.
+/// True if an article's URL was redirected to its site's home page, as for deleted articles.
 pub fn led_home(asked: &Url, came: &Url) -> bool {
     let is_home = |url: &Url| {
         let path = url.path().trim_matches('/');

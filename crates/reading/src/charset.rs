@@ -1,8 +1,8 @@
-//! From bytes to text: which encoding a page is really in.
+//! Determines the encoding of a page and decodes it.
 //!
-//! Order: byte-order mark → HTTP `charset` → XML declaration or `<meta>` → detector → UTF-8 with replacement characters.
-//! A declared encoding is believed only while its text looks like text: real servers declare windows-1251 and send
-//! UTF-8, or declare nothing sensible at all, and mojibake stored as evidence is worse than none.
+//! Order: byte-order mark, HTTP `charset`, XML declaration or `<meta>`, detector, UTF-8 with replacement characters. A
+//! declared encoding is used only if its text is plausible: some servers declare windows-1251 and send UTF-8. Wrongly
+//! decoded text must never become evidence.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -11,24 +11,20 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use regex::bytes::Regex;
 
-/// Where the encoding was learned from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CharsetFrom {
-    /// A byte-order mark.
     Bom,
-    /// The HTTP `Content-Type`.
     Header,
     /// `<meta charset>`, `<meta http-equiv>` or the XML declaration.
     Meta,
-    /// Nothing usable was declared, or what was declared gave mojibake.
+    /// The declaration was absent or gave implausible text.
     Detected,
-    /// Nothing fitted: UTF-8 with replacement characters.
+    /// UTF-8 with replacement characters.
     Lossy,
 }
 
-/// Declarations belong in the first 1,024 bytes; real pages put scripts and comments before them, so we look further.
+/// Declarations should be in the first 1,024 bytes, but pages put scripts and comments before them.
 const META_WINDOW: usize = 16 * 1024;
-/// Enough to tell languages and encodings apart without reading a whole page twice.
 const SAMPLE: usize = 64 * 1024;
 
 static META_CHARSET: LazyLock<Option<Regex>> =
@@ -36,12 +32,12 @@ static META_CHARSET: LazyLock<Option<Regex>> =
 static XML_ENCODING: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i-u)\A\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([a-z0-9_:.\-]{2,40})["']"#).ok());
 
-/// Decodes `bytes`; returns the text, the encoding's name (as the Encoding Standard writes it) and where it came from.
+/// Returns the text, the encoding's name in the Encoding Standard, and its origin.
 pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, &'static str, CharsetFrom) {
     decode_for(bytes, content_type, None)
 }
 
-/// As [`decode`], with the page's host: its top-level domain breaks the detector's ties (".ru" and ".bg" differ).
+/// As [`decode`], with the page's host. Its top-level domain helps the detector (".ru" and ".bg" differ).
 pub fn decode_for<'a>(
     bytes: &'a [u8],
     content_type: Option<&str>,
@@ -66,7 +62,7 @@ pub fn decode_for<'a>(
     (text, encoding.name(), from)
 }
 
-/// Nothing declared fits: the detector's guess where that does, else the least bad of what is left.
+/// Returns the detector's guess if it is plausible, else the best alternative.
 fn detect(
     bytes: &[u8],
     host: Option<&str>,
@@ -81,26 +77,26 @@ fn detect(
     } else if utf8_errors(part) * 20 <= non_ascii(part) {
         (UTF_8, CharsetFrom::Lossy)
     } else {
-        // Odd text in any reading (all capitals, a word list): what was declared, or else what was guessed.
+        // The text is implausible in every encoding (all capitals, a word list).
         declared.filter(|(encoding, _)| *encoding != UTF_8).unwrap_or((guess, CharsetFrom::Detected))
     }
 }
 
-/// The `charset` parameter of a `Content-Type`, tolerant of quotes, missing spaces and stray semicolons.
+/// The `charset` parameter. Accepts quotes, missing spaces and extra semicolons.
 fn header_charset(content_type: &str) -> Option<&'static Encoding> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         if !name.trim().eq_ignore_ascii_case("charset") {
             return None;
         }
-        // Two headers that were joined give `utf-8, text/html`; some servers leave a quote open.
+        // Joined headers give `utf-8, text/html`; some servers omit a closing quote.
         label(value.split(',').next().unwrap_or_default().trim().trim_matches(['"', '\'']))
     })
 }
 
 fn label(name: &str) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(name.trim().as_bytes()).or_else(|| {
-        // Names that the Encoding Standard does not know and pages do use.
+        // Names outside the Encoding Standard that pages use.
         match name.trim().to_ascii_lowercase().as_str() {
             "utf-8-sig" | "utf_8" | "utf8mb4" => Some(UTF_8),
             "win-1251" | "windows1251" | "win1251" | "cp-1251" => Encoding::for_label(b"windows-1251"),
@@ -118,11 +114,11 @@ fn declared_in_markup(bytes: &[u8]) -> Option<&'static Encoding> {
         label(std::str::from_utf8(found.as_bytes()).ok()?)
     };
     let encoding = named(&XML_ENCODING).or_else(|| named(&META_CHARSET))?;
-    // Whoever could read the declaration as ASCII is not reading UTF-16 (the same rule as in browsers).
+    // A declaration that is readable as ASCII is not in UTF-16. Browsers have the same rule.
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
-/// UTF-16 without a mark: markup is ASCII, so every other byte is zero.
+/// Detects UTF-16 without a byte-order mark: in ASCII markup, every other byte is zero.
 fn utf16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes.get(..512).unwrap_or(bytes);
     if head.len() < 16 {
@@ -137,15 +133,14 @@ fn utf16_by_zeros(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Whether reading `bytes` as `encoding` gives something that looks like text.
+/// True if `bytes` decode to plausible text.
 fn fits(bytes: &[u8], encoding: &'static Encoding) -> bool {
     if encoding == UTF_16LE || encoding == UTF_16BE {
         return utf16_by_zeros(bytes) == Some(encoding) || !bytes.iter().take(512).any(|byte| *byte == b'<');
     }
     let part = sample(bytes);
     if part.is_ascii() {
-        // Nothing in the sample tells encodings apart; only the multi-byte ones that use ASCII bytes could, and those
-        // are declared on purpose.
+        // ASCII fits most encodings. The others are declared on purpose.
         return true;
     }
     if encoding == UTF_8 {
@@ -158,7 +153,7 @@ fn fits(bytes: &[u8], encoding: &'static Encoding) -> bool {
     if !errors {
         return !is_utf8_text(part);
     }
-    // A sample may end inside a character, and a page may hold a broken byte or two.
+    // The sample may end inside a character, and a page may contain broken bytes.
     text.chars().filter(|c| *c == char::REPLACEMENT_CHARACTER).count() * 100 <= non_ascii(part)
 }
 
@@ -166,7 +161,7 @@ fn sample(bytes: &[u8]) -> &[u8] {
     if bytes.len() <= SAMPLE {
         return bytes;
     }
-    // The head of a long page is often ASCII scripts: begin where other bytes begin.
+    // A long page often begins with ASCII scripts.
     let start = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0).saturating_sub(512);
     let end = (start + SAMPLE).min(bytes.len());
     bytes.get(start..end).unwrap_or(bytes)
@@ -176,19 +171,18 @@ fn non_ascii(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| !byte.is_ascii()).count()
 }
 
-/// Bytes that are not UTF-8; one character cut off at either end is the sample's fault and does not count.
+/// Bytes that are not UTF-8, without characters cut at the sample's ends.
 fn utf8_errors(bytes: &[u8]) -> usize {
     bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum::<usize>().saturating_sub(3)
 }
 
-/// Non-ASCII bytes that are valid UTF-8 throughout: a single-byte text practically never is.
+/// True if all non-ASCII bytes are valid UTF-8, which other encodings practically never are.
 fn is_utf8_text(bytes: &[u8]) -> bool {
     non_ascii(bytes) >= 4 && utf8_errors(bytes) == 0
 }
 
-/// Text whose words no language writes: small letters followed by capitals, or capitals throughout, in most Cyrillic
-/// words (windows-1251 and KOI8-R have their cases swapped), words made of accented Latin letters only (Cyrillic read as
-/// Latin-1), or control characters.
+/// True if many words are implausible: swapped case or only capitals (windows-1251 read as KOI8-R), only accented Latin
+/// letters (Cyrillic read as Latin-1), control characters.
 fn is_mojibake(text: &str) -> bool {
     let (mut words, mut odd, mut capital) = (0_usize, 0_usize, 0_usize);
     for word in text.split(|c: char| c.is_ascii() || !(c.is_alphanumeric() || c.is_control())) {
@@ -213,7 +207,7 @@ fn is_mojibake(text: &str) -> bool {
     words > 0 && (odd * 4 > words || capital * 2 > words)
 }
 
-/// The host's last label in the form the detector asks for (lower-case ASCII; it panics on any other).
+/// The last label of the host. The detector panics unless it is lower-case ASCII.
 fn top_level_domain(host: &str) -> Option<&[u8]> {
     let last = host.trim_end_matches('.').rsplit('.').next()?;
     let plain = !last.is_empty() && last.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');

@@ -1,4 +1,4 @@
-//! `ClaimReview` markup: what a fact-checker says about a claim, from JSON-LD or microdata.
+//! Reads `ClaimReview` markup, the fact-check of a claim, from JSON-LD or microdata.
 
 use std::collections::HashSet;
 
@@ -9,24 +9,24 @@ use serde_json::{Map, Value};
 use super::json_ld::{addresses, names, string, types};
 use super::{dates, page, text};
 
-/// A page with more is a list of reviews; the first ones are enough to know that.
+/// A page with more is a list of reviews.
 const MAX_REVIEWS: usize = 50;
 
-/// Names of one property: each gets a copy of its value.
+/// Names per microdata property; each gets a copy of the value.
 const MAX_NAMES: usize = 4;
 
-/// One review as the page's markup states it. Texts are plain (entities decoded once, tags removed).
+/// One fact-check as the markup states it. Texts are plain: entities decoded once, tags removed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MarkupReview {
-    /// The claim that was reviewed; never empty.
+    /// The reviewed claim; never empty.
     pub claim_reviewed: String,
-    /// The review's own address; may differ from the page's.
+    /// The review's URL, which may differ from the page's.
     pub url: Option<String>,
-    /// Who reviewed (`author`, else `publisher`).
+    /// `author`, else `publisher`.
     pub publisher: Option<String>,
     /// The label in the publisher's words (`alternateName`, in older markup `name`).
     pub rating: Option<String>,
-    /// The number and the ends of its scale, as stated: scales are inverted or empty in the wild, so the label decides.
+    /// The number and the ends of its scale, as stated. Some scales are inverted or empty, so that the label decides.
     pub rating_value: Option<f64>,
     pub best_rating: Option<f64>,
     pub worst_rating: Option<f64>,
@@ -36,17 +36,16 @@ pub struct MarkupReview {
     /// Who made the claim.
     pub claimant: Option<String>,
     pub claim_date: Option<DateTime<Utc>>,
-    /// Where the claim appeared.
+    /// URLs at which the claim appeared.
     pub appearances: Vec<String>,
 }
 
-/// The reviews in the flattened JSON-LD nodes.
 pub(super) fn from_json_ld(nodes: &[&Map<String, Value>]) -> Vec<MarkupReview> {
     let reviews = nodes.iter().filter(|node| types(node).contains(&"ClaimReview")).filter_map(|node| from_node(node));
     without_repeats(reviews.collect())
 }
 
-/// The same review may be marked up twice: in two blocks, or in JSON-LD and microdata.
+/// Removes reviews that are marked up twice: in two blocks, or in JSON-LD and microdata.
 pub(super) fn without_repeats(reviews: Vec<MarkupReview>) -> Vec<MarkupReview> {
     let mut seen = HashSet::new();
     reviews
@@ -62,7 +61,7 @@ fn from_node(node: &Map<String, Value>) -> Option<MarkupReview> {
     let rating = node.get("reviewRating");
     let rating_node = rating.and_then(first_object);
     let label = match rating {
-        // Some write the label itself where the rating object belongs.
+        // Some pages have the label in place of the rating object.
         Some(Value::String(label)) => Some(text::plain(label)).filter(|label| !label.is_empty()),
         _ => rating_node.and_then(|node| string(node, "alternateName").or_else(|| string(node, "name"))),
     };
@@ -96,7 +95,7 @@ fn appearances(item: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-/// The object itself, or the first of a list, or what it wraps in `properties`.
+/// The object itself, the first of a list, or the content of `properties`.
 fn first_object(value: &Value) -> Option<&Map<String, Value>> {
     match value {
         Value::Object(map) => Some(map.get("properties").and_then(Value::as_object).unwrap_or(map)),
@@ -105,7 +104,7 @@ fn first_object(value: &Value) -> Option<&Map<String, Value>> {
     }
 }
 
-/// The reviews in microdata; `scopes` are the elements whose `itemtype` is `ClaimReview`.
+/// Reads the reviews in microdata. `scopes` are the elements with `itemtype` `ClaimReview`.
 pub(super) fn from_microdata(document: &Document, scopes: &[NodeId]) -> Vec<MarkupReview> {
     scopes
         .iter()
@@ -115,10 +114,9 @@ pub(super) fn from_microdata(document: &Document, scopes: &[NodeId]) -> Vec<Mark
         .collect()
 }
 
-/// An `itemscope` as the JSON-LD object it stands for.
 fn object_of(scope: &NodeRef<'_>, depth: usize) -> Map<String, Value> {
     let mut object = Map::new();
-    // Depth first by hand: a nested scope's properties belong to that scope alone. Bounded, since reviews are small.
+    // The properties of a nested scope belong only to that scope. Bounded, because reviews are small.
     let mut pending: Vec<NodeRef<'_>> = scope.children().into_iter().rev().collect();
     let mut budget = 2_000;
     while let Some(node) = pending.pop() {

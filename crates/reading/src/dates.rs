@@ -1,30 +1,30 @@
-//! Dates as pages write them. What cannot be read for certain is no date: a wrong one moves freshness and verdicts.
+//! Parses dates as pages write them. Ambiguous dates are rejected, because a wrong date changes freshness and verdicts.
 
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
 use regex::{Captures, Regex};
 
-/// A date and what the text really said about it.
+/// A date and the parts that the text stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedDate {
     pub at: DateTime<Utc>,
-    /// The day as it is written, whatever day it was at Greenwich; of a page, the one that it shows beside the moment.
+    /// The day as written, or the day that the page shows next to the time.
     pub day: NaiveDate,
-    /// The day that is written with the moment.
+    /// The day that is written with the time.
     pub written: NaiveDate,
-    /// False when only a day was given (`at` is then its midnight).
+    /// If false, `at` is midnight.
     pub has_time: bool,
-    /// False when no zone was given (`at` then takes the time as UTC).
+    /// If false, the time is taken as UTC.
     pub has_zone: bool,
 }
 
-/// Hours by which a page's day may begin before Greenwich's or end after it, save where the moment is written with its zone:
-/// what is shown further off is the issue that a paper prints the next day.
+/// Hours by which a page's day may differ from the UTC day. A larger difference is the date of a newspaper's next
+/// issue.
 const NIGHT: i64 = 5;
 
 impl ParsedDate {
-    /// The day of the moment at the page's own place.
+    /// The day of `at` in the page's time zone.
     pub(super) fn local_day(&self) -> NaiveDate {
         let first = self.day.and_time(NaiveTime::MIN).and_utc();
         let (early, late) = (first - TimeDelta::hours(NIGHT), first + TimeDelta::hours(24 + NIGHT));
@@ -32,13 +32,12 @@ impl ParsedDate {
     }
 }
 
-/// Reads one date. `None` for what is ambiguous (`11/12/2026`), for what stands for no date (zero, the epoch, year 1) and for
-/// years outside 1800–2199. A time without a zone is taken as UTC. Future dates are returned: the caller knows "now".
+/// Parses one date; a time without a zone is UTC. Future dates are accepted. `None` for ambiguous dates (`11/12/2026`),
+/// placeholders (zero, the epoch, year 1) and years outside 1800–2199.
 pub fn parse_date(text: &str) -> Option<DateTime<Utc>> {
     parse_dated(text).map(|parsed| parsed.at)
 }
 
-/// As [`parse_date`], keeping what was not said.
 pub fn parse_dated(text: &str) -> Option<ParsedDate> {
     let text = super::text::cut(text.trim(), 120).trim();
     if text.len() < 6 {
@@ -52,13 +51,13 @@ pub fn parse_dated(text: &str) -> Option<ParsedDate> {
     parsed.filter(|parsed| is_plausible(parsed.at))
 }
 
-/// Years that documents carry; the epoch's day (in any zone) is a database default, not a date.
+/// The epoch's day, in any zone, is a database default.
 fn is_plausible(at: DateTime<Utc>) -> bool {
     let epoch_day = at.timestamp().abs() <= 86_400;
     (1800..2200).contains(&at.year()) && !epoch_day
 }
 
-/// `20261118`, `20261118071500`, epoch seconds (9–10 digits) and milliseconds (12–13).
+/// Parses `20261118`, `20261118071500`, epoch seconds (9–10 digits) and milliseconds (12–13).
 fn digits_only(text: &str) -> Option<ParsedDate> {
     match text.len() {
         8 => NaiveDate::parse_from_str(text, "%Y%m%d").ok().and_then(|day| assemble(day, None, None)),
@@ -103,7 +102,7 @@ static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Dates of digits only: ISO and its relatives, day-first with dots, and slashes where only one reading is possible.
+/// Parses ISO and similar dates, day-first dates with dots, and unambiguous dates with slashes.
 fn numeric(text: &str) -> Option<ParsedDate> {
     for regex in [&YEAR_FIRST, &CJK] {
         if let Some(found) = regex.as_ref().and_then(|regex| regex.captures(text)) {
@@ -119,7 +118,7 @@ fn numeric(text: &str) -> Option<ParsedDate> {
         return None;
     }
     let (first, second) = (number(&found, "a")?, number(&found, "b")?);
-    // Dots are written day first everywhere; slashes and dashes in both orders, so only one that cannot be the other.
+    // Dots are always day first. Slashes and dashes occur in both orders.
     let (day, month) = match found.name("sep").map(|sep| sep.as_str()) {
         Some(".") => (first, second),
         _ if first == second || first > 12 => (first, second),
@@ -129,7 +128,7 @@ fn numeric(text: &str) -> Option<ParsedDate> {
     with_clock(NaiveDate::from_ymd_opt(year_of(&found)?, month, day)?, &found)
 }
 
-/// `2026-11-181` or `18.11.20261` are numbers of something else.
+/// `2026-11-181` and `18.11.20261` are not dates.
 fn continues_with_digit(text: &str, found: &Captures<'_>) -> bool {
     let end = found.get(0).map_or(0, |whole| whole.end());
     text.get(end..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -154,7 +153,7 @@ fn with_clock(day: NaiveDate, found: &Captures<'_>) -> Option<ParsedDate> {
         Some('a') if hour == 12 => 0,
         _ => hour,
     };
-    // "24:00" ends the day; a time that cannot be leaves the day standing.
+    // "24:00" and impossible times are dropped, and the day is kept.
     match NaiveTime::from_hms_opt(hour, minute, second) {
         Some(time) => assemble(day, Some(time), zone),
         None => assemble(day, None, None),
@@ -171,7 +170,7 @@ fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Opti
     Some(ParsedDate { at, day, written: day, has_time: time.is_some(), has_zone: offset.is_some() })
 }
 
-/// Zone names that news feeds write. An unknown word is no zone, not a wrong one.
+/// An unknown name is ignored.
 fn offset_of(zone: &str) -> Option<FixedOffset> {
     let zone = zone.trim();
     let bare = zone.trim_start_matches("GMT").trim_start_matches("UTC").trim();
@@ -197,15 +196,15 @@ fn offset_of(zone: &str) -> Option<FixedOffset> {
         "JST" | "KST" => 540,
         "AEST" => 600,
         "AEDT" => 660,
-        // "IST" is Irish, Indian and Israeli time: not to be told apart, so not told at all.
+        // "IST" is Irish, Indian and Israeli time.
         _ => return None,
     };
     FixedOffset::east_opt(minutes * 60)
 }
 
-/// Month names in the languages news pages come in: short forms, which must be the whole word, and (from four letters)
-/// beginnings, because Slavic months decline. Croatian and Czech are left out: they share names with Polish and
-/// Ukrainian for other months ("listopad", "červen").
+/// Month names in the languages of news pages. Short forms match whole words; forms from four letters match beginnings,
+/// because Slavic months decline. Croatian and Czech are missing: they use Polish and Ukrainian names for other months
+/// ("listopad", "červen").
 const MONTHS: [&[&str]; 12] = [
     &["jan", "янв", "січ", "ene", "gen", "sty", "janu", "janv", "jane", "ener", "genn", "styc", "янва", "січн", "студ"],
     &["feb", "fev", "fév", "фев", "лют", "lut", "luty", "febr", "févr", "fevr", "feve", "febb", "lute", "февр", "люто"],
@@ -237,8 +236,8 @@ fn month_of(word: &str) -> Option<u32> {
     u32::try_from(month + 1).ok()
 }
 
-/// Dates with a month's name: RFC 822, `asctime`, JavaScript, "18 ноября 2026, 07:15", "November 18, 2026 7:15 AM".
-/// One month, one year and one day must be there; a weekday and small words around them do no harm.
+/// Parses dates with a month name: RFC 822, `asctime`, JavaScript, "18 ноября 2026, 07:15", "November 18, 2026 7:15
+/// AM". A weekday and few other words are ignored.
 fn spelled(text: &str) -> Option<ParsedDate> {
     let clock = CLOCK.as_ref().and_then(|regex| regex.captures(text));
     let (before, after) = clock.as_ref().and_then(|found| found.get(0)).map_or((text, ""), |whole| {
@@ -251,7 +250,7 @@ fn spelled(text: &str) -> Option<ParsedDate> {
             match (digits, value) {
                 (4, _) if year.is_none() => year = Some(value),
                 (1..=2, 1..=31) if day.is_none() => day = Some(value),
-                // RFC 822 writes two-digit years after the month.
+                // RFC 822 has two-digit years after the month.
                 (2, _) if day.is_some() && month.is_some() && year.is_none() => {
                     year = Some(if value < 70 { 2000 + value } else { 1900 + value });
                 }
@@ -264,7 +263,7 @@ fn spelled(text: &str) -> Option<ParsedDate> {
             }
         }
     }
-    // A sentence that happens to hold a month, a day and a year is not a date line.
+    // Longer texts are sentences.
     if words > 6 {
         return None;
     }
@@ -279,7 +278,7 @@ fn is_separator(character: char) -> bool {
     !character.is_alphanumeric()
 }
 
-/// The number a token begins with, when what follows is an ordinal ("18th", "1er", "3-го" is split before).
+/// The number at the start of a token, also with an ordinal ending ("18th", "1er").
 fn leading_number(token: &str) -> Option<u32> {
     let digits: String = token.chars().take_while(char::is_ascii_digit).collect();
     let tail = token.chars().skip(digits.len()).count();
@@ -298,8 +297,8 @@ static WITHIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The one day inside a short line ("Cup • 02.02.2022", "Party, 30.10.23", "Ann Lee / 7 November 2023"). None where it holds
-/// two, or the end of a span ("3–5 May 2024"): of what happens from one day to another.
+/// Returns the only date in a short line ("Cup • 02.02.2022", "Ann Lee / 7 November 2023"). Two dates or a period ("3–5
+/// May 2024") give `None`, because they belong to an event.
 pub(super) fn date_within(line: &str) -> Option<ParsedDate> {
     let mut only: Option<ParsedDate> = None;
     for date in WITHIN.as_ref()?.captures_iter(line).filter_map(|found| found.name("date")) {
@@ -317,7 +316,7 @@ pub(super) fn date_within(line: &str) -> Option<ParsedDate> {
     only
 }
 
-/// A date whose year may be two digits: of this century, only behind dots, and not one far ahead.
+/// Parses a date whose two-digit year follows a dot and is in 2000–2040.
 fn with_short_year(text: &str) -> Option<ParsedDate> {
     let (head, year) = text.rsplit_once('.').unwrap_or((text, ""));
     match year.trim().parse::<u32>() {
@@ -336,7 +335,7 @@ static IN_PATH_COMPACT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[/_\-.]|$)").ok()
 });
 
-/// Day first, as in `/29-10-2021` and `_22.04.2020_`; dashes only where the day cannot be a month.
+/// Day first, as in `/29-10-2021` and `_22.04.2020_`. Dashes only if the day cannot be a month.
 static IN_PATH_DAY_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?:^|[/_~\-])(?P<d>0[1-9]|[12]\d|3[01])(?P<sep>[.\-])(?P<m>0[1-9]|1[0-2])[.\-](?P<y>20\d{2})(?:[/_\-.]|$)",
@@ -344,7 +343,7 @@ static IN_PATH_DAY_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The day in an address (`/2024/05/03/`, `/20240503/`, `-2024-05-03`): publishers put the day of publication there.
+/// The date in a URL (`/2024/05/03/`, `/20240503/`, `-2024-05-03`), where publishers put the day of publication.
 pub(super) fn date_in_path(path: &str) -> Option<ParsedDate> {
     let found = [&IN_PATH, &IN_PATH_COMPACT, &IN_PATH_DAY_FIRST]
         .into_iter()

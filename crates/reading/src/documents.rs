@@ -1,21 +1,20 @@
-//! Cuts a document or source file into sections that can be read on their own, each with its lines.
+//! Cuts documents and source files into sections with line numbers.
 //!
-//! Sections follow headings and definitions; long ones are cut at blank lines. Their text is plain: paragraphs unwrapped,
-//! emphasis and comment marks taken off, code left as it is. Front matter is no text.
+//! Sections follow headings and definitions; long ones are cut at blank lines. Text is plain: paragraphs are unwrapped,
+//! emphasis and comment marks removed. Front matter is skipped.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A section is cut where it grows beyond this: about what a reader takes in at once, and a judge too.
+/// Size that a reader or model can take in at once.
 const MOST_LINES: usize = 40;
 const MOST_CHARS: usize = 1600;
-/// Of a heading, characters.
+/// Characters.
 const LONGEST_HEADING: usize = 120;
-/// Headings deeper than this are text.
+/// Deeper headings are text.
 const DEEPEST: usize = 6;
 
-/// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Prose,
@@ -28,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By a file's name; `None` for what is most likely no text, or text that nobody wrote.
+    /// Returns the format by file name; `None` for binary or generated files.
     pub fn of(file: &str) -> Option<Self> {
         let name = file.to_ascii_lowercase();
         if matches!(name.as_str(), "package-lock.json" | "pnpm-lock.yaml" | "composer.lock" | "go.sum")
@@ -64,24 +63,21 @@ impl Format {
     }
 }
 
-/// A part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The headings it stands under, outermost first, or the definition it begins with; empty when there are none.
+    /// The path of headings, outermost first, or the definition. May be empty.
     pub heading: String,
     /// First and last line, from 1.
     pub lines: (usize, usize),
-    /// Plain text, paragraphs separated by blank lines; never blank.
+    /// Paragraphs separated by blank lines; never blank.
     pub text: String,
 }
 
-/// A line and its number in the file.
 struct Line {
     number: usize,
     text: String,
 }
 
-/// Cuts a file into sections, in order.
 pub fn sections(text: &str, format: Format) -> Vec<Section> {
     let lines: Vec<Line> = match format {
         Format::Html => html_lines(text),
@@ -112,17 +108,15 @@ pub fn sections(text: &str, format: Format) -> Vec<Section> {
     sections
 }
 
-/// A heading or a definition.
 struct Mark {
-    /// The first line that belongs to it, what stands above a definition included.
+    /// Includes comments above a definition.
     from: usize,
-    /// Where its text begins.
     body: usize,
     level: usize,
     heading: String,
 }
 
-/// The settings at the head of a document, their fences included: `---` of YAML, `+++` of TOML.
+/// Returns the front matter with its fences: `---` of YAML, `+++` of TOML.
 pub fn front_matter(text: &str) -> Option<&str> {
     let fence =
         ["---", "+++"].into_iter().find(|fence| text.lines().next().is_some_and(|line| line.trim_end() == *fence))?;
@@ -140,8 +134,8 @@ pub fn front_matter(text: &str) -> Option<&str> {
     None
 }
 
-/// The title of a document without marks: its first line, where prose stands behind it. One with a figure says something
-/// that may be asked for, and stays in the text.
+/// The title of a document without headings: its first line, if prose follows. A line with a digit may be a statement
+/// and stays text.
 fn title_mark(lines: &[Line]) -> Option<Mark> {
     let written = |line: &Line| line.text.chars().any(char::is_alphanumeric);
     let at = lines.iter().position(written)?;
@@ -159,16 +153,15 @@ fn title_mark(lines: &[Line]) -> Option<Mark> {
     (is_title && apart && prose).then(|| Mark { from: at, body: at + 1, level: 1, heading: clipped(&inline(title)) })
 }
 
-/// Characters of the longest line.
 fn width(lines: &[Line]) -> usize {
     lines.iter().map(|line| line.text.chars().count()).max().unwrap_or_default()
 }
 
-/// Columns beyond which no text is wrapped: each of its lines is a paragraph.
+/// Lines of a file with longer lines are paragraphs.
 const WIDEST: usize = 120;
 
-/// Whether a line of plain text begins something new: the line before it ended nothing, had room for more, and this one has
-/// a capital or a figure.
+/// True if a line begins a paragraph. The line before is short, without trailing comma, dash or bracket; this one
+/// begins with a capital or digit.
 fn begins_anew(before: &str, line: &str, width: usize) -> bool {
     let first = line.trim_start().trim_start_matches(['«', '"', '“', '„', '(']).chars().next();
     let open = before.trim_end().ends_with([',', ';', '-', '—', '–', '(']);
@@ -214,7 +207,7 @@ fn markdown_marks(lines: &[Line]) -> Vec<Mark> {
     marks
 }
 
-/// Titles are underlined with one mark of punctuation; which mark means which level is the document's own choice.
+/// Finds underlined titles. Each document assigns the marks to levels.
 fn rst_marks(lines: &[Line]) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
     let mut levels: Vec<char> = Vec::new();
@@ -254,7 +247,7 @@ fn code_marks(lines: &[Line]) -> Vec<Mark> {
         ))
         .ok()
     });
-    // A function of the C family: at the left edge, with a type before its name, and no statement.
+    // A function of the C family: no indent, a type before the name, and not a statement.
     static C_FUNCTION: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[A-Za-z_][\w\s*&:<>,\[\]]*\s[*&]*[\w:~]+\s*\([^;]*$").ok());
     let mut marks: Vec<Mark> = Vec::new();
@@ -274,13 +267,13 @@ fn code_marks(lines: &[Line]) -> Vec<Mark> {
     marks
 }
 
-/// Whether a line belongs to the definition below it: a comment or an attribute.
+/// True for a comment or attribute above a definition.
 fn leads(line: &str) -> bool {
     let line = line.trim_start();
     ["//", "#", "/*", "*", "@", "--"].iter().any(|mark| line.starts_with(mark))
 }
 
-/// Text of a page with the number of the line each piece came from; headings get the marks of Markdown.
+/// Returns the lines of an HTML page, with headings in Markdown.
 fn html_lines(html: &str) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut current = String::new();
@@ -329,7 +322,7 @@ fn heading_level(name: &str) -> Option<usize> {
     (1..=DEEPEST).contains(&level).then_some(level)
 }
 
-/// The lines under one heading, in parts of a readable size, each ending at a blank line where there is one.
+/// Cuts at blank lines if possible.
 fn push_chunks(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Section>) {
     let mut start = 0;
     while start < lines.len() {
@@ -366,8 +359,8 @@ fn push(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Section>) {
     }
 }
 
-/// Paragraphs on one line each; items of a list, rows of a table and lines of code on lines of their own. In plain text, of
-/// that width, a line break alone may begin something new.
+/// Unwraps paragraphs. List items, table rows and code lines stay separate. In plain text with a `width`, a line break
+/// may begin a paragraph.
 fn prose_text(lines: &[Line], width: Option<usize>) -> String {
     let mut paragraphs: Vec<String> = Vec::new();
     let mut before = "";
@@ -400,7 +393,6 @@ fn prose_text(lines: &[Line], width: Option<usize>) -> String {
     paragraphs.join("\n\n")
 }
 
-/// Comments as prose, code as it is.
 fn code_text(lines: &[Line]) -> String {
     let mut paragraphs: Vec<(bool, String)> = Vec::new();
     for line in lines {
@@ -425,7 +417,7 @@ fn code_text(lines: &[Line]) -> String {
     paragraphs.into_iter().map(|(_, paragraph)| paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A line without the marks of emphasis, code and links.
+/// Removes the marks of emphasis, code and links.
 fn inline(text: &str) -> String {
     static LINK: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"!?\[(?P<text>[^\]\[]{0,300})\]\([^)\s]{0,1000}(?:\s[^)]{0,200})?\)").ok());

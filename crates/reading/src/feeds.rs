@@ -1,8 +1,9 @@
-//! Reads RSS, Atom and JSON feeds as they are served, not as they should be.
+//! Reads RSS, Atom and JSON feeds, also invalid ones.
 //!
-//! The text is decoded and mended first: what stands before the XML, declarations, undefined entities and bare ampersands.
-//! Nothing is ever expanded: a declared entity is dropped with its declaration. `feed-rs` reads the result; where it gives
-//! up, a scan for items takes what can be had.
+//! 1. Repairs the text: content before the XML, undefined entities, bare ampersands. Entity declarations are dropped
+//!    and never expanded.
+//! 2. Parses it with `feed-rs`.
+//! 3. Scans for item tags, to find items that `feed-rs` misses.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -16,58 +17,54 @@ use url::Url;
 
 use super::text::plain;
 
-/// Bytes of a feed that are read; news feeds are 10–500 KB.
+/// News feeds have 10–500 KB.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
-/// Entries taken: the newest stand first, and no site publishes more between two reads.
+/// Entries that are read. The newest are first, and no site publishes more between two reads.
 const MAX_ENTRIES: usize = 500;
-/// Of a summary and of a content, characters: some feeds carry whole articles there.
+/// Characters. Some feeds contain whole articles.
 const MAX_SUMMARY: usize = 2000;
 const MAX_TITLE: usize = 500;
-/// Feeds that one page names: some name one for each of their topics.
+/// Feed URLs per page. Some pages name one for each topic.
 const MAX_NAMED: usize = 50;
 
-/// A feed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Feed {
     pub title: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
-    /// How long the publisher wants to be left alone between two reads.
+    /// Minimum time between two reads.
     pub ttl: Option<Duration>,
-    /// Hours of the day, UTC, in which there is nothing new.
+    /// Hours (UTC) without new entries.
     pub skip_hours: Vec<u8>,
-    /// Those with an address and a title, in the feed's order, each address once.
+    /// In the feed's order, without repeated URLs.
     pub entries: Vec<FeedEntry>,
 }
 
-/// One entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeedEntry {
     pub url: Url,
     pub title: String,
-    /// Plain text; empty when there is none.
+    /// Empty if absent.
     pub summary: String,
-    /// How the entry itself begins, in plain text, where the feed carries it beside a summary: searched, not shown.
+    /// Beginning of the article, if the feed has it in addition to a summary. Searched but not shown.
     pub content: String,
     pub published_at: Option<DateTime<Utc>>,
     /// ISO 639-1, as stated.
     pub language: Option<String>,
 }
 
-/// Why there is no feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoFeed {
     #[error("the body is empty")]
     Empty,
-    #[error("a web page stands where the feed was")]
+    #[error("the feed URL returns a web page")]
     WebPage,
-    #[error("it takes more work to read than a feed does")]
+    #[error("the feed is too expensive to parse")]
     TooCostly,
-    #[error("it is no feed")]
+    #[error("the body is not a feed")]
     Other,
 }
 
-/// What one item says, before it is known to be of use.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Item {
     link: Option<String>,
@@ -86,7 +83,7 @@ struct Read {
     items: Vec<Item>,
 }
 
-/// Reads a feed. `content_type` is the HTTP header's value, `url` the address after redirects.
+/// Reads a feed. `content_type` is the HTTP header, `url` the address after redirects.
 pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Feed, NoFeed> {
     let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
     let text = text_of(bytes, content_type, url)?;
@@ -135,7 +132,7 @@ fn clipped(markup: &str, most: usize) -> String {
         Some(script) if script.is_match(&decoded) => plain(&script.replace_all(&decoded, " ")),
         _ => plain(markup),
     };
-    // Publishers escape markup in feeds once too often; what is left after that is text.
+    // Some publishers escape markup twice.
     let escaped = text.contains("</") || text.contains("/>") || (text.contains('&') && text.contains(';'));
     let text = if escaped { plain(&text) } else { text };
     let mut short: String = text.chars().take(most).collect();
@@ -143,7 +140,7 @@ fn clipped(markup: &str, most: usize) -> String {
     short
 }
 
-/// The text as XML that a strict reader takes.
+/// Repairs the text so that a strict XML parser accepts it.
 fn mended(text: &str) -> Result<String, NoFeed> {
     static ROOT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(rss|feed|rdf|channel|entry|html|body|head)[\s>/:]").ok());
@@ -157,7 +154,7 @@ fn mended(text: &str) -> Result<String, NoFeed> {
     if matches!(root.get(1).map(|name| name.as_str().to_ascii_lowercase()).as_deref(), Some("html" | "body" | "head")) {
         return Err(NoFeed::WebPage);
     }
-    // What stands before the root is declarations: none is needed, and some are bombs.
+    // Declarations before the root may be entity bombs.
     let body = root.get(0).and_then(|root| text.get(root.start()..)).unwrap_or_default();
     let decoded = without_base64(body);
     let mut out = String::with_capacity(decoded.len() + decoded.len() / 16);
@@ -188,7 +185,7 @@ fn mended(text: &str) -> Result<String, NoFeed> {
     Ok(out)
 }
 
-/// A JSON Feed with what is read of it: its reader copies all authors into every item, however many those are.
+/// Removes authors, because `feed-rs` copies all of them into every item.
 fn json_feed(text: &str) -> Option<String> {
     let mut feed = super::json::Room::default().first(text)?;
     let fields = feed.as_object_mut()?;
@@ -204,7 +201,7 @@ fn json_feed(text: &str) -> Option<String> {
     Some(feed.to_string())
 }
 
-/// Texts in base64, as Atom allows them, as escaped text.
+/// Decodes base64 texts, which Atom allows.
 fn without_base64(text: &str) -> Cow<'_, str> {
     static CODED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"(?x) (<[\w:]+\s[^<>]* (?: mode\s*=\s*["']base64["'] | type\s*=\s*["']application/octet-stream["'] )[^<>]*>)
@@ -220,7 +217,7 @@ fn without_base64(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The character as XML may hold it. Those between U+0080 and U+009F are meant as windows-1252 has them; other controls go.
+/// Maps U+0080–U+009F as windows-1252 and removes other control characters, which XML forbids.
 fn readable(character: char) -> Option<char> {
     match character {
         '\u{80}'..='\u{9f}' => {
@@ -233,7 +230,7 @@ fn readable(character: char) -> Option<char> {
     }
 }
 
-/// Entities of XML stay, those of HTML become characters, everything else an ampersand. Gives what follows.
+/// Writes the reference at `here` and returns the rest. Unknown references become an escaped ampersand.
 fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
     let after = here.get(1..).unwrap_or_default();
     let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '#')).filter(|end| (1..=10).contains(end));
@@ -270,7 +267,7 @@ fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
     }
     let scanned = scan(text);
     match strict {
-        // A reader that stops at the first broken item has seen less than the scan.
+        // The strict parser stops at the first broken item, so that the scan may find more.
         Some(strict) if strict.items.len() >= scanned.items.len() => Ok(filled(strict, &scanned)),
         strict => {
             let is_feed = !scanned.items.is_empty() || strict.is_some() || scanned.title.is_some();
@@ -279,7 +276,7 @@ fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
     }
 }
 
-/// What the strict reader found, with what only the scan sees: a date under another name, an address in a `guid`.
+/// Adds what only the scan finds: a date under another name, a URL in a `guid`.
 fn filled(mut strict: Read, scanned: &Read) -> Read {
     strict.title = strict.title.filter(|title| !title.is_empty()).or_else(|| scanned.title.clone());
     strict.language = strict.language.or_else(|| scanned.language.clone());
@@ -301,7 +298,7 @@ fn filled(mut strict: Read, scanned: &Read) -> Read {
     strict
 }
 
-/// Whether the scan read on where the strict reader stopped at a tag that stands inside the text.
+/// True if the strict parser stopped at a tag inside the text.
 fn goes_on(own: &str, other: &str) -> bool {
     let rest = other.trim_start().strip_prefix(own.trim());
     rest.is_some_and(|rest| rest.trim_start().starts_with('<') && !clipped(rest, 1).is_empty())
@@ -330,7 +327,6 @@ fn from_feed(feed: feed_rs::model::Feed) -> Read {
     }
 }
 
-/// Items found by their tags alone, whatever is broken around them.
 fn scan(text: &str) -> Read {
     const WHOLE: [&str; 4] = ["encoded", "content", "fullitem", "body"];
     static START: LazyLock<Option<Regex>> =
@@ -365,7 +361,7 @@ fn scan(text: &str) -> Read {
     Read { title, language, items: items.collect() }
 }
 
-/// The content of the first element of that name in any namespace, `CDATA` undone.
+/// The content of the first element with this local name, in any namespace.
 fn element(block: &str, name: &str) -> Option<String> {
     let mut rest = block;
     while let Some((_, after)) = rest.split_once('<') {
@@ -375,14 +371,14 @@ fn element(block: &str, name: &str) -> Option<String> {
         if !local.eq_ignore_ascii_case(name) || after.starts_with('/') {
             continue;
         }
-        // A tag that never ends is none, and is not looked for to the end of the text.
+        // Without this bound, unclosed tags would take quadratic time.
         let end = after.find(['>', '<'])?;
         let (attributes, body) = (after.get(..end)?, after.get(end..)?.strip_prefix('>'));
         let Some(body) = body else { continue };
         if attributes.ends_with('/') {
             continue;
         }
-        // The end of this very tag; without one, whatever stands before the next.
+        // Without a closing tag, the content ends at the next tag.
         let end = body.find(format!("</{tag}").as_str()).or_else(|| body.find('<')).unwrap_or(body.len());
         let content = body.get(..end).unwrap_or_default();
         let open = content.trim();
@@ -392,7 +388,7 @@ fn element(block: &str, name: &str) -> Option<String> {
     None
 }
 
-/// The address of an Atom link: the one without a relation or with `alternate`.
+/// The URL of the Atom link to the page.
 fn href(block: &str) -> Option<String> {
     static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?link\s([^>]*)>").ok());
     static HREF: LazyLock<Option<Regex>> =
@@ -406,7 +402,7 @@ fn href(block: &str) -> Option<String> {
     })
 }
 
-/// A date as feeds write it: wrong zone names, weekdays in any language, years of two digits.
+/// Parses wrong zone names, weekdays in any language, and two-digit years.
 fn date(text: &str) -> Option<DateTime<Utc>> {
     const ZONES: [(&str, &str); 20] = [
         ("MSK", "+0300"),
@@ -433,7 +429,7 @@ fn date(text: &str) -> Option<DateTime<Utc>> {
     static SHORT_YEAR: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^(\d{1,2}[\s-]+\p{L}{3,9}\.?[\s-]+)(\d{2})(\s)").ok());
     let text = super::text::collapse(text);
-    // The weekday says nothing that the date does not, and is often in another language, or wrong.
+    // The weekday is often in another language or wrong.
     let bare = match text.split_once(", ").or_else(|| text.split_once(',')) {
         Some((day, rest)) if !day.contains(|c: char| c.is_ascii_digit()) => rest.trim(),
         _ => text.as_str(),
@@ -460,15 +456,14 @@ fn skip_hours(text: &str) -> Vec<u8> {
     static HOUR: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<hour>\s*(\d{1,2})\s*</hour>").ok());
     let (Some(hours), Some(hour)) = (element(text, "skipHours"), HOUR.as_ref()) else { return Vec::new() };
     let read = hour.captures_iter(&hours).filter_map(|found| found.get(1)?.as_str().parse::<u8>().ok());
-    // Some count from 1 to 24.
+    // Some feeds count from 1 to 24.
     let mut hours: Vec<u8> = read.filter(|hour| *hour <= 24).map(|hour| hour % 24).collect();
     hours.sort_unstable();
     hours.dedup();
-    // One that is never to be read is a mistake.
+    // 24 excluded hours are a mistake.
     if hours.len() >= 24 { Vec::new() } else { hours }
 }
 
-/// The addresses of feeds that a page names.
 pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
     static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)<link\s").ok());
     static TYPE: LazyLock<Option<Regex>> =
@@ -484,7 +479,6 @@ pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
     for tag in tags.filter(|tag| kind.is_match(tag)).take(MAX_NAMED) {
         let Some(value) = href.captures(tag).and_then(|parts| parts.iter().skip(1).flatten().next()) else { continue };
         let Ok(feed) = url.join(&html_escape::decode_html_entities(value.as_str())) else { continue };
-        // Feeds of comments are no news.
         let is_news = matches!(feed.scheme(), "http" | "https") && !feed.path().contains("comments");
         if is_news && !found.contains(&feed) {
             found.push(feed);

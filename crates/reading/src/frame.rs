@@ -1,7 +1,8 @@
-//! Which part of a page holds its article, and which lines of that part are the article's.
+//! Finds the article's element on a page, and the article's lines in it.
 //!
-//! Names come first: content systems call the element of the article by a few well-known names, and its surroundings by
-//! others. Both kinds are used for other things too, so how much text an element holds decides how far it is believed.
+//! Content systems use well-known names for the article and for its surroundings ([`super::naming`]), but also for
+//! other elements. The amount of text in an element decides whether its name is trusted. [`article`] trusts fewer names
+//! in each pass, until it finds enough text.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,16 +13,15 @@ use super::naming::{Noise, Place};
 use super::others::others;
 use super::outline::{Block, Kind, Outline, Part};
 
-/// Under this much weight an element named like the article is none.
+/// Minimum weight of an element that is named as the article.
 const ENOUGH: usize = 200;
-/// Under this many characters the article may have been taken for its surroundings.
+/// With fewer characters, the article may have been dropped.
 const SPARSE: usize = 250;
-/// Under this many characters nothing was found.
+/// With fewer characters, nothing was found.
 const NOTHING: usize = 100;
-/// How many blocks a title may stand before its article.
+/// Blocks between a title and its article.
 const LEAD_BLOCKS: usize = 25;
 
-/// Running sums over the blocks that are kept: `sums[n]` is the sum of the first `n`.
 struct Sums(Vec<Sum>);
 
 #[derive(Clone, Copy, Default)]
@@ -29,7 +29,7 @@ struct Sum {
     chars: usize,
     linked: usize,
     titles: usize,
-    /// Characters that read like prose, and a quarter of the others that are no links.
+    /// Characters of prose, plus a quarter of the other characters outside links.
     weight: usize,
 }
 
@@ -64,19 +64,18 @@ impl Sums {
     }
 }
 
-/// Whether a block is long enough for a sentence and has the mark of one.
 fn is_prose(block: &Block) -> bool {
     block.chars >= 60 && block.text.chars().any(|c| matches!(c, '.' | '!' | '?' | '…' | '。' | '।'))
 }
 
-/// The article's lines in page order, without its title. `scope` is an element that the markup calls the article's body,
-/// `title` the page's title.
+/// Returns the article's lines without its title. `scope` is the element that the markup declares as the article's
+/// body.
 pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Option<&str>) -> Vec<String> {
     let mut others = others(outline, title);
     others.extend(hidden(outline));
     let mut best: Vec<String> = Vec::new();
     let mut dropped: Vec<Noise> = Vec::new();
-    // A theme may name the article itself like its surroundings, and a thread is all comments.
+    // A theme may name the article like surroundings, and a thread consists of comments.
     let passes = [
         (Noise::Line..=Noise::Comments, usize::MAX),
         (Noise::Certain..=Noise::Comments, SPARSE),
@@ -103,14 +102,14 @@ pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Optio
     best
 }
 
-/// What readers do not see, unless little else could be the article: some pages show theirs only by script.
+/// Returns the hidden ranges. Empty if the page has little visible prose, because scripts show some articles.
 fn hidden(outline: &Outline) -> Vec<Range<usize>> {
     let ranges: Vec<Range<usize>> =
         outline.parts.iter().filter(|part| part.names.is_hidden).map(|part| part.blocks.clone()).collect();
     if ranges.is_empty() {
         return ranges;
     }
-    // 0 for what is seen and may be the article, 1 for its surroundings, 2 for what is hidden.
+    // 0: visible. 1: surroundings. 2: hidden.
     let mut kinds = vec![0_u8; outline.blocks.len()];
     let mut mark = |range: &Range<usize>, kind: u8| {
         kinds.get_mut(range.clone()).unwrap_or_default().iter_mut().for_each(|held| *held = kind.max(*held));
@@ -127,7 +126,7 @@ fn hidden(outline: &Outline) -> Vec<Range<usize>> {
     if seen >= ENOUGH && seen * 2 >= prose(2) { ranges } else { Vec::new() }
 }
 
-/// Every line of the page that reads like prose and is in no part that [`article`] took for surroundings.
+/// Returns every prose line outside the parts that [`article`] dropped.
 pub(super) fn prose(outline: &Outline) -> Vec<String> {
     let is_kept = |block: &&Block| block.dropped == Noise::None && is_prose(block);
     outline.blocks.iter().filter(is_kept).map(|block| block.text.clone()).collect()
@@ -137,7 +136,7 @@ fn length(lines: &[String]) -> usize {
     lines.iter().map(|line| line.chars().count()).sum()
 }
 
-/// Whether a line heads links alone, its own or those dropped behind it, and the article goes on in the element it was in.
+/// True if the line is a heading of links only, and the article continues after them in the same element.
 fn goes_on(outline: &Outline, kept: &[usize], nth: usize) -> bool {
     let block = |nth: usize| kept.get(nth).and_then(|at| outline.blocks.get(*at));
     let is_link = |nth: usize| block(nth).is_some_and(|block| block.linked * 3 > block.chars);
@@ -154,12 +153,10 @@ fn goes_on(outline: &Outline, kept: &[usize], nth: usize) -> bool {
     let heads_links = if between.is_empty() { is_link(last) } else { linked * 10 > chars * 6 };
     let is_text = block(last + 1)
         .is_some_and(|next| is_prose(next) && next.linked * 4 < next.chars && !boilerplate::is_boilerplate(&next.text));
-    // The innermost element that holds more than the one line.
     let home = |at: usize| outline.parts.iter().rposition(|part| part.blocks.len() > 1 && part.blocks.contains(&at));
     heads_links && is_text && home(*before) == home(*next)
 }
 
-/// The article when only these kinds of noise are believed.
 fn lines(outline: &mut Outline, scope: Option<NodeId>, believed: &RangeInclusive<Noise>) -> Vec<String> {
     drop_noise(outline, believed);
     drop_links(outline);
@@ -176,7 +173,6 @@ fn lines(outline: &mut Outline, scope: Option<NodeId>, believed: &RangeInclusive
         kept.iter().filter_map(|at| outline.blocks.get(*at)).map(|block| block.text.as_str()).collect();
     kept.truncate(boilerplate::end_of(&texts, |nth| goes_on(outline, &kept, nth)));
     let mut found: Vec<&Block> = kept.into_iter().filter_map(|at| outline.blocks.get(at)).collect();
-    // Headings of nothing, and what they headed.
     let is_idle = |block: &&Block| {
         block.kind == Kind::Heading || block.text.ends_with(':') || boilerplate::is_boilerplate(&block.text)
     };
@@ -194,12 +190,12 @@ fn drop(blocks: &mut [Block], ranges: Vec<(Range<usize>, Noise)>) {
     }
 }
 
-/// Drops what is named like surroundings, unless it holds too much of the article for that.
+/// Drops elements that are named like surroundings, unless they contain too much of the article.
 fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
     let sums = Sums::of(&outline.blocks);
     let anchor = anchor(outline, &sums).unwrap_or(0..outline.blocks.len());
     let total = sums.within(&anchor).weight;
-    // A line by itself that names the agency the text is of.
+    // A line that names the text's agency is kept.
     let is_origin = |range: &Range<usize>| {
         let blocks = outline.blocks.get(range.clone()).unwrap_or_default();
         blocks.iter().any(|block| boilerplate::is_origin(&block.text))
@@ -211,7 +207,7 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
         let inside = sums.within(range);
         let is_around = range.start <= anchor.start && range.end >= anchor.end;
         let is_apart = range.end <= anchor.start || range.start >= anchor.end;
-        // How many tenths of the article's weight it may have.
+        // Largest share of the article's weight, in tenths.
         let most = match noise {
             _ if is_around || inside.titles > 0 => 3,
             _ if is_apart => 100,
@@ -227,7 +223,7 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
             Noise::Teaser => inside.linked * 4 > inside.chars,
             _ => true,
         };
-        // Readers may have written more than any share of the article that they stand apart from.
+        // Reader comments may be longer than the article.
         let is_thread = is_apart && noise == Noise::Comments;
         if fits && range.start >= until && (is_thread || inside.weight * 10 <= total * most) {
             until = range.end;
@@ -237,7 +233,6 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
     drop(&mut outline.blocks, dropped);
 }
 
-/// Drops menus and lists of other pages.
 fn drop_links(outline: &mut Outline) {
     let sums = Sums::of(&outline.blocks);
     let is_menu = |part: &&Part| {
@@ -258,7 +253,7 @@ fn drop_links(outline: &mut Outline) {
     }
 }
 
-/// Slides, captions and the like are surroundings of an article, but some articles are made of them.
+/// Restores slides, captions and the like if they are most of the article.
 fn restore(blocks: &mut [Block]) {
     let weight = |why: Noise| -> usize {
         let some = blocks.iter().filter(|block| block.dropped == why && is_prose(block));
@@ -271,7 +266,7 @@ fn restore(blocks: &mut [Block]) {
     }
 }
 
-/// The element most surely named as the article's, unless the page has its prose elsewhere.
+/// Returns the element most surely named as the article, unless most of the prose is elsewhere.
 fn frame(outline: &Outline, sums: &Sums, scope: Option<NodeId>) -> Range<usize> {
     let place = |part: &Part| if Some(part.id) == scope { Place::Body } else { part.names.place };
     let named = surest(outline.parts.iter().filter(|part| part.names.place < Place::Elsewhere), sums, place);
@@ -279,7 +274,7 @@ fn frame(outline: &Outline, sums: &Sums, scope: Option<NodeId>) -> Range<usize> 
     named.filter(|named| sums.within(named).weight * 2 >= sums.within(&widest).weight).unwrap_or(widest)
 }
 
-/// The element most surely named as the article's among those that nothing around names like surroundings.
+/// As [`frame`], but only for elements outside surroundings.
 fn anchor(outline: &Outline, sums: &Sums) -> Option<Range<usize>> {
     let mut until = 0;
     let clean = outline.parts.iter().filter(|part| {
@@ -291,7 +286,7 @@ fn anchor(outline: &Outline, sums: &Sums) -> Option<Range<usize>> {
     surest(clean, sums, |part| part.names.place)
 }
 
-/// Of the parts in the best place the one with the most weight, and the innermost that has nearly all of it.
+/// Returns the heaviest part in the best place, or the innermost part with 95 % of its weight.
 fn surest<'a>(
     parts: impl Iterator<Item = &'a Part>,
     sums: &Sums,
@@ -311,7 +306,7 @@ fn surest<'a>(
     best.map(|(_, _, part)| part.blocks.clone())
 }
 
-/// Down from the whole page, as long as one element holds most of the prose.
+/// Returns the innermost element that contains 70 % of the prose.
 fn widest(outline: &Outline, sums: &Sums) -> Range<usize> {
     let mut range = 0..outline.blocks.len();
     let total = sums.within(&range).weight;
@@ -324,7 +319,7 @@ fn widest(outline: &Outline, sums: &Sums) -> Range<usize> {
     range
 }
 
-/// The sentences between the title and an article that begins behind it.
+/// Returns the sentences between the title and an article that begins after it.
 fn lead(blocks: &[Block], sums: &Sums, frame: &Range<usize>) -> Vec<usize> {
     if sums.within(frame).titles > 0 {
         return Vec::new();
@@ -394,7 +389,6 @@ mod tests {
                 assert_eq!((found.matches("news").count(), found.matches("odd").count()), (6, 0), "{html}: {found}");
             }
         }
-        // Shown by a script, as on many a page with a consent banner.
         let page =
             format!("<p>Cookies are used here, and they are many. Accept.</p><div style='display:none'>{text}</div>");
         assert_eq!(read(&page).matches("news").count(), 6);

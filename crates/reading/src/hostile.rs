@@ -1,7 +1,7 @@
-//! Pages made to cost as much as they can: one seed, one page. Each is a few pieces repeated, nested, crossed and left
-//! open, in the places where a parser has most to do.
+//! Generates pages that take as much time as possible, one per seed. They repeat, nest, cross and leave open a few
+//! pieces at places where a parser has most work.
 
-/// A random number generator (splitmix64), so that a seed names a page for good.
+/// A splitmix64 random number generator, so that a seed always gives the same page.
 struct Dice(u64);
 
 impl Dice {
@@ -21,7 +21,7 @@ impl Dice {
     }
 }
 
-/// Where what follows is parsed by other rules.
+/// Elements whose content has other parsing rules.
 const PLACES: [&str; 24] = [
     "",
     "<svg>",
@@ -102,7 +102,7 @@ const NAMES: [&str; 52] = [
     "noscript",
     "plaintext",
 ];
-/// What stands in a tag; `#` becomes a number.
+/// Attributes of a tag; `#` becomes a number.
 const ATTRIBUTES: [&str; 16] = [
     "",
     "",
@@ -178,7 +178,7 @@ const SCRIPTS: [&str; 8] = [
     "24:T#,",
 ];
 
-/// The page of a seed, of about `size` bytes.
+/// Returns the page of a seed, about `size` bytes long.
 pub(super) fn page(seed: u64, size: usize) -> String {
     let mut dice = Dice(seed);
     let mut html = String::from("<!doctype html><html><head><title>The title of a hostile page</title></head><body>");
@@ -214,7 +214,6 @@ fn markup(html: &mut String, dice: &mut Dice, room: usize) {
         0 => format!("</{}>", dice.of(&NAMES)),
         _ => format!("<{}{}>{}", dice.of(&NAMES), dice.of(&ATTRIBUTES), dice.of(&TEXTS)),
     };
-    // One to three runs: what opens by the thousand, and what has to look through it.
     let runs = 1 + dice.below(3);
     for _ in 0..runs {
         let unit: String = (0..=dice.below(4)).map(|_| tag(dice)).collect::<Vec<_>>().concat();
@@ -222,7 +221,7 @@ fn markup(html: &mut String, dice: &mut Dice, room: usize) {
     }
 }
 
-/// A piece over and over, each time with another number.
+/// Repeats a piece, each time with another number.
 fn repeat(html: &mut String, dice: &mut Dice, piece: &str, room: usize) {
     let end = html.len() + room;
     let mut number = dice.below(1_000);
@@ -236,15 +235,15 @@ fn repeat(html: &mut String, dice: &mut Dice, piece: &str, room: usize) {
     }
 }
 
-/// Milliseconds that this thread has worked, whatever else the machine does; none where the system does not tell.
+/// CPU milliseconds of this thread; `None` if the system does not report them.
 fn worked() -> Option<f64> {
     let times = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     times.split(' ').next()?.parse::<f64>().ok().map(|nanoseconds| nanoseconds / 1e6)
 }
 
-/// In a release build pages of the size that is fetched at most, and milliseconds that one may take. Without optimisation
-/// code runs about fifteen times as long, and a small page may take as many of the parser's steps as a large one: there the
-/// limit only tells what grows with the square of a page's size.
+/// Page size and milliseconds per page. A release build uses the largest size that is fetched. Without optimisation
+/// code takes about fifteen times as long. Then the limit only detects quadratic time, because a small page may use as
+/// many steps as a large one.
 const SIZE: usize = if cfg!(debug_assertions) { 100 << 10 } else { 3 << 20 };
 const PAGES: u64 = if cfg!(debug_assertions) { 24 } else { 160 };
 const LIMIT: f64 = if cfg!(debug_assertions) { 7_500.0 } else { 500.0 };
@@ -262,7 +261,7 @@ fn every_page_is_read_or_refused_in_time() {
             }
             Some(worked()? - before?)
         };
-        // Of three runs one is enough: a busy machine slows them down.
+        // One fast run of three suffices, because the machine may be busy.
         let Some(took) = (0..3).filter_map(|_| read()).find(|took| *took < LIMIT).or_else(read) else { return };
         assert!(took < LIMIT, "page {seed} takes {took:.0} ms");
         if took > slowest.0 {

@@ -1,5 +1,4 @@
-//! JSON that a page carries, read into no more values than a page has: an empty object takes three bytes to write and
-//! hundreds to hold.
+//! Reads a page's JSON with a limit on its values: an empty object has three bytes of text and uses hundreds in memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -7,15 +6,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// What the values of a page's JSON may weigh together: one for each value of about 32 bytes. It is 13 MB
-/// and more than pages of news carry.
+/// Weight of the values of a page's JSON, in units of about 32 bytes (13 MB in all).
 const WEIGHT: usize = 400_000;
-/// Values that stand one after another in a text. To see that another follows, the reader counts all lines before it.
+/// Consecutive values in a text. Before each, the reader counts all previous lines.
 const MAX_SEVERAL: usize = 50;
-/// An object's first node.
 const OF_OBJECT: usize = 20;
 
-/// What may still be held of a page's values. What goes beyond is read over and left out.
+/// Remaining weight. Values beyond it are skipped.
 #[derive(Debug)]
 pub(super) struct Room {
     left: Cell<usize>,
@@ -28,13 +25,12 @@ impl Default for Room {
 }
 
 impl Room {
-    /// The value that a text begins with.
+    /// Returns the value at the start of a text.
     pub(super) fn first(&self, text: &str) -> Option<Value> {
         Seed(self).deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
     }
 
-    /// One value after another with nothing but white space between, the first of them where they are many; `None` where
-    /// something else stands there, and where nothing does.
+    /// Returns the consecutive values of a text, at most [`MAX_SEVERAL`]. `None` without a value or with other content.
     pub(super) fn all(&self, text: &str) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -44,7 +40,6 @@ impl Room {
         (!values.is_empty()).then_some(values)
     }
 
-    /// Takes room; false where there is none.
     fn take(&self, weight: usize) -> bool {
         let left = self.left.get();
         self.left.set(left.saturating_sub(weight));

@@ -1,27 +1,23 @@
-//! JSON-LD as pages carry it: strict where it is JSON, mended where publishers broke it, flattened so that whoever
-//! looks for an article or a review need not know where it was put.
+//! Reads the JSON-LD of pages. Repairs invalid JSON and flattens it, so that an article or review is found at any
+//! depth.
 
 use serde_json::{Map, Value};
 
 use super::json::Room;
 use super::text;
 
-/// A page may carry many blocks; only so much of each is worth reading.
 const MAX_BLOCK_BYTES: usize = 1024 * 1024;
-/// Related-article lists can hold thousands of nodes.
+/// Lists of related articles may have thousands of nodes.
 const MAX_NODES: usize = 400;
-/// Names and addresses in one list: an article has a few.
 const MAX_LISTED: usize = 50;
 
-/// What the page's blocks said.
 #[derive(Debug, Default)]
 pub(super) struct JsonLd {
     values: Vec<Value>,
-    /// Markup was there and could not be read even leniently.
+    /// A block could not be read, even after repair.
     pub(super) unreadable: bool,
 }
 
-/// Reads the blocks' texts in page order.
 pub(super) fn read<S: AsRef<str>>(blocks: &[S]) -> JsonLd {
     let mut found = JsonLd::default();
     let room = Room::default();
@@ -38,8 +34,7 @@ pub(super) fn read<S: AsRef<str>>(blocks: &[S]) -> JsonLd {
 }
 
 impl JsonLd {
-    /// Every typed object, outermost first, without those that only describe other pages. What an object holds stays
-    /// readable in it too.
+    /// Returns every typed object, outermost first, without those that only describe other pages.
     pub(super) fn nodes(&self) -> Vec<&Map<String, Value>> {
         let mut nodes = Vec::new();
         self.values.iter().for_each(|value| flatten(value, &mut nodes));
@@ -47,7 +42,7 @@ impl JsonLd {
     }
 }
 
-/// One block: as it is, then mended. Empty when nothing helped.
+/// Empty if the block cannot be repaired.
 fn parse(block: &str, room: &Room) -> Vec<Value> {
     let bare = unwrap(block);
     if let Some(values) = room.all(bare) {
@@ -58,7 +53,7 @@ fn parse(block: &str, room: &Room) -> Vec<Value> {
     room.all(&mend(decoded.as_deref().unwrap_or(bare))).unwrap_or_default()
 }
 
-/// Takes off byte-order marks, comments, CDATA wrappers and a final semicolon.
+/// Removes byte-order marks, comments, CDATA and a final semicolon.
 fn unwrap(block: &str) -> &str {
     let mut bare = block.trim().trim_matches('\u{feff}').trim();
     loop {
@@ -75,8 +70,8 @@ fn unwrap(block: &str) -> &str {
     }
 }
 
-/// Rewrites what is nearly JSON: raw control characters and unescaped quotes in strings, invalid escapes, lone
-/// surrogates, trailing commas. One pass, linear in the length.
+/// Repairs JSON in one linear pass: control characters and unescaped quotes in strings, invalid escapes, lone
+/// surrogates, trailing commas.
 fn mend(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len() + 64);
@@ -117,9 +112,9 @@ fn mend(text: &str) -> String {
     out
 }
 
-/// Whether a quote ends its string, by what follows: only so can an unescaped quote inside a text be told from the end.
+/// True if a quote ends its string. What follows shows whether it is an unescaped quote inside a text.
 fn closes_string(rest: &[char], in_array: bool) -> bool {
-    // Bounded, so that long runs of spaces and quotes cannot make this quadratic.
+    // Bounded, because long runs of spaces and quotes would take quadratic time.
     let mut ahead = rest.iter().take(200).copied().skip_while(|c| c.is_whitespace());
     match ahead.next() {
         None | Some('}' | ']' | ':') => true,
@@ -127,7 +122,7 @@ fn closes_string(rest: &[char], in_array: bool) -> bool {
             let mut after = ahead.skip_while(|c| c.is_whitespace());
             match after.next() {
                 Some('"') if in_array => true,
-                // In an object a key follows a comma: letters, a quote, a colon.
+                // In an object, a key follows a comma.
                 Some('"') => {
                     let mut tail =
                         after.skip_while(|c| c.is_alphanumeric() || matches!(c, '@' | '_' | '-' | ':' | '.' | '$'));
@@ -141,7 +136,7 @@ fn closes_string(rest: &[char], in_array: bool) -> bool {
     }
 }
 
-/// Writes one escape and returns how many of `rest` it used. Escapes that JSON does not know lose their backslash.
+/// Writes one escape and returns how many characters of `rest` it used. Invalid escapes lose their backslash.
 fn push_escape(out: &mut String, rest: &[char]) -> usize {
     match rest.first() {
         Some(c @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => {
@@ -165,7 +160,7 @@ fn push_escape(out: &mut String, rest: &[char]) -> usize {
                     5
                 }
                 (Some(value), _) => {
-                    // Not a surrogate, so a character by itself; control characters keep their escape.
+                    // Control characters stay escaped.
                     match char::from_u32(u32::from(value)) {
                         Some(character) if !character.is_control() && !matches!(character, '"' | '\\') => {
                             out.push(character);
@@ -180,13 +175,12 @@ fn push_escape(out: &mut String, rest: &[char]) -> usize {
                 (None, _) => 0,
             }
         }
-        // A backslash before anything else, or at the end, is dropped; what follows is read as it is.
         _ => 0,
     }
 }
 
-/// Properties under which a page puts what it is about. Others ("isRelatedTo", "citation", lists of teasers) describe
-/// other pages.
+/// Properties that contain the page's own subject. Others ("isRelatedTo", "citation", lists of teasers) describe other
+/// pages.
 const DESCENDS: [&str; 11] = [
     "mainEntity",
     "mainEntityOfPage",
@@ -213,7 +207,6 @@ fn flatten<'v>(value: &'v Value, nodes: &mut Vec<&'v Map<String, Value>>) {
     }
 }
 
-/// The node's types without `http://schema.org/`.
 pub(super) fn types(node: &Map<String, Value>) -> Vec<&str> {
     match node.get("@type").or_else(|| node.get("type")) {
         Some(Value::String(one)) => vec![local_type(one)],
@@ -226,7 +219,7 @@ fn local_type(iri: &str) -> &str {
     iri.trim().rsplit(['/', '#', ':']).next().unwrap_or(iri)
 }
 
-/// A property as plain text: a string, a number, `{"@value"}`, `{"name"}`, or the first of a list of those.
+/// A property as plain text: a string, a number, `{"@value"}`, `{"name"}`, or the first of a list.
 pub(super) fn string(node: &Map<String, Value>, key: &str) -> Option<String> {
     node.get(key).and_then(value_text)
 }
@@ -242,8 +235,7 @@ pub(super) fn value_text(value: &Value) -> Option<String> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Every name under a property: strings, objects with a `name`, lists of both, and the comma-joined in one string kept
-/// as they are.
+/// All names of a property. A string with several names stays one.
 pub(super) fn names(node: &Map<String, Value>, key: &str) -> Vec<String> {
     let values = match node.get(key) {
         Some(Value::Array(values)) => values.iter().collect(),
@@ -259,10 +251,10 @@ pub(super) fn names(node: &Map<String, Value>, key: &str) -> Vec<String> {
     names
 }
 
-/// Every address under a property: strings, objects with `url`, `@id` or `sameAs`, lists of both.
+/// All URLs of a property: strings, objects with `url`, `@id` or `sameAs`, lists of both.
 pub(super) fn addresses(value: &Value) -> Vec<String> {
     match value {
-        // Several may be joined in one string; a comma alone may belong to an address.
+        // A string may contain several URLs, and a URL may contain a comma.
         Value::String(string) => string
             .replace(",http", " http")
             .split_whitespace()
@@ -282,7 +274,7 @@ pub(super) fn addresses(value: &Value) -> Vec<String> {
     }
 }
 
-/// Truth in all its spellings: `false`, `"False"`, `"http://schema.org/False"`.
+/// Accepts `false`, `"False"`, `"http://schema.org/False"`.
 pub(super) fn boolean(node: &Map<String, Value>, key: &str) -> Option<bool> {
     match node.get(key)? {
         Value::Bool(value) => Some(*value),

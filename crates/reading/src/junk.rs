@@ -1,7 +1,7 @@
-//! Pages that are not what they were asked for: walls, logins, errors. Their text must never become evidence.
+//! Detects pages that are not articles: paywalls, consent walls, logins, errors. Their text must never become evidence.
 //!
-//! Every rule asks two things: that the page speaks the language of a wall, and that it says little else. A long
-//! article about cookies, captchas or error 404 stays an article. To add a kind: a variant, its label, its phrases.
+//! A rule needs the words of a barrier and little other text. A long article about cookies, captchas or error 404 thus
+//! remains an article. To add a kind, add a variant of [`Junk`], its label and its phrases.
 
 use std::sync::LazyLock;
 
@@ -11,39 +11,34 @@ use url::Url;
 use super::page::Page;
 use super::text;
 
-/// Why a page gives no article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Junk {
-    /// A cookie or privacy wall.
     Consent,
-    /// A subscription wall with no more than a teaser.
+    /// A paywall with only a teaser.
     Paywall,
-    /// A sign-in page.
     Login,
-    /// A captcha, a browser check or a refusal of unknown clients.
+    /// A captcha, browser check or blocked client.
     BotWall,
     /// No bytes, or no text at all.
     Empty,
-    /// A PDF, an image, JSON, or anything that is not a page.
+    /// A PDF, image, JSON or other body.
     NotHtml,
-    /// Text, but too little to hold a claim against.
     TooShort,
     /// "Not found" with status 200.
     SoftNotFound,
     /// A server's error page with status 200.
     ErrorPage,
-    /// A domain for sale, or with nothing on it but advertisements.
+    /// A domain for sale or with only advertisements.
     Parked,
-    /// A shell that a script would fill.
+    /// An empty page that a script fills.
     ScriptOnly,
-    /// A page that only sends its reader on, by markup or script.
+    /// A redirect by markup or script.
     RedirectPage,
-    /// A page that takes more work to read than any written page: broken beyond use, or made to stop its readers.
+    /// A page with much more parsing work than normal.
     TooCostly,
 }
 
 impl Junk {
-    /// Every kind.
     pub const ALL: [Self; 13] = [
         Self::Consent,
         Self::Paywall,
@@ -60,7 +55,6 @@ impl Junk {
         Self::TooCostly,
     ];
 
-    /// The label stored and counted.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Consent => "consent_wall",
@@ -88,15 +82,15 @@ impl std::fmt::Display for Junk {
 
 impl std::error::Error for Junk {}
 
-/// Fewer characters of text hold no passage and its context.
+/// Shorter texts cannot contain a passage and its context.
 const MIN_CHARS: usize = 80;
-/// A wall says little; more text than this is an article whatever its title.
+/// A page with more text is an article, whatever its title.
 const WALL_CHARS: usize = 1_500;
-/// A browser check or a parked domain says less still.
+/// Browser checks and parked domains have less text.
 const BOT_CHARS: usize = 600;
-/// The words of an empty shell: "you need to enable JavaScript to run this app", "you are being redirected".
+/// Notices such as "you need to enable JavaScript to run this app" have less text.
 const SHELL_CHARS: usize = 300;
-/// A subscription wall shows a teaser; more than this is worth reading.
+/// Teasers have less text.
 const TEASER_CHARS: usize = 1_000;
 
 static BOT_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -148,7 +142,7 @@ static PAYWALL_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-/// What stands under a teaser, and in the head of every page of some papers: it counts within the text alone.
+/// Words under a teaser. Some papers have them in every page's head, so that only the main text is searched.
 static SUBSCRIBER_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)already a (?:subscriber|member)\?|bereits abonnent|déjà abonné|¿ya eres suscriptor|já é assinante|hai già un abbonamento|",
@@ -191,7 +185,7 @@ static WANTS_SCRIPTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What a page will not find, in the words of a page that stands in for it, and where it sends its reader instead.
+/// Words of a page that replaces a missing one. [`WAY_ON`] has its links.
 static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:can(?:no|['’])?t|could ?n[o'’]t|unable to) find (?:that|this|the) (?:page|article|story)|",
@@ -212,21 +206,19 @@ static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What a page's markup says of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stated {
     /// `isAccessibleForFree`.
     pub(super) is_free: Option<bool>,
-    /// It gives the article under the page's title a day.
+    /// The markup dates the article with the page's title.
     pub(super) is_article: bool,
 }
 
-/// Text from which what the markup calls an article is one.
 const ARTICLE_CHARS: usize = 200;
-/// Letters of a title behind the words of a wall, under which it is the wall's.
+/// Letters after the bot-check words. Bot checks have fewer.
 const TITLE_REST: usize = 20;
 
-/// Whether a title goes on behind the words of a wall: "Just a moment that changed the war".
+/// True if the title continues after the bot-check words: "Just a moment that changed the war".
 fn goes_on(title: &str) -> bool {
     let Some(found) = BOT_TITLE.as_ref().and_then(|regex| regex.find(title)) else { return false };
     let rest = title.get(found.end()..).unwrap_or_default();
@@ -237,8 +229,8 @@ fn goes_on(title: &str) -> bool {
     rest.is_some_and(|rest| text::letters(rest).chars().count() > TITLE_REST)
 }
 
-/// Judges a page by its title, its forms and the text that was found.
-/// `whole` gives the page's whole text, bounded: it is asked for only where little of it was taken for the article.
+/// Judges a page by its title, forms and main text. `whole` returns the page's bounded text, needed only if the main
+/// text is short.
 pub(super) fn judge(
     page: &Page,
     paragraphs: &[String],
@@ -254,15 +246,15 @@ pub(super) fn judge(
         !is_article && titles().any(|title| title.chars().count() <= 120 && is_match(regex, title))
     };
     let said = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
-    // What finding the main text leaves out as furniture is, on a wall, the wall.
+    // Extraction drops a barrier's own text as boilerplate.
     let whole = if chars < TEASER_CHARS / 2 { whole() } else { String::new() };
     let around = |regex: &Option<Regex>| said(regex) || is_match(regex, &whole);
     if chars < WALL_CHARS {
-        // An article about captchas says these words too: a title and a text, or little more than them.
+        // Articles about captchas contain these words too.
         let words = [titled(&BOT_TITLE), around(&BOT_TEXT), page.has_challenge];
         let is_title_alone = matches!(words, [true, false, _]) && titles().any(|title| goes_on(title));
         let needed = if chars < BOT_CHARS && !is_title_alone { 1 } else { 2 };
-        // Many sites keep a challenge's script on all of their pages: alone it counts where there is nothing else.
+        // Many sites have a challenge script on all pages.
         let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);
         if counted >= needed || (page.has_challenge && chars < MIN_CHARS * 3) {
             return Some(Junk::BotWall);
@@ -290,14 +282,14 @@ pub(super) fn judge(
         {
             return Some(Junk::Login);
         }
-        // What states that it is free has its subscription lines in the site's head and foot.
+        // A free page has subscription offers in its header and footer.
         let is_walled = if stated.is_free == Some(true) { said(&PAYWALL_TEXT) } else { around(&PAYWALL_TEXT) };
         if is_walled || said(&SUBSCRIBER_TEXT) || stated.is_free == Some(false) {
             return Some(Junk::Paywall);
         }
     }
     if chars < SHELL_CHARS {
-        // Followed by browsers and not by us: what stands here is not what was searched for.
+        // Redirects in the page are not followed.
         if page.meta(&["refresh"]).is_some_and(leads_elsewhere) || (page.leaves_by_script && chars < MIN_CHARS) {
             return Some(Junk::RedirectPage);
         }
@@ -312,7 +304,7 @@ pub(super) fn judge(
     }
 }
 
-/// Whether the page says that an article is gone, and right there where to go instead.
+/// True if the page says that an article is gone and, next to it, where to go instead.
 fn stands_in(page: &Page, paragraphs: &[String]) -> bool {
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let sends_on = |some: &[String]| some.iter().any(|paragraph| is_match(&WAY_ON, paragraph));
@@ -330,13 +322,13 @@ fn is_login_path(url: &Url) -> bool {
     url.path_segments().into_iter().flatten().any(|part| LOGINS.contains(&part))
 }
 
-/// `5; url=/there`, soon: a page that reloads itself every few minutes is a live one.
+/// True for `5; url=/there`. Longer delays are reloads of a live page.
 fn leads_elsewhere(refresh: &str) -> bool {
     let (delay, rest) = refresh.split_once([';', ',']).unwrap_or((refresh, ""));
     delay.trim().parse::<f64>().is_ok_and(|seconds| seconds <= 15.0) && rest.to_ascii_lowercase().contains("url")
 }
 
-/// Most of what is said asks for consent. Two different marks at least: one sentence about cookies is no wall.
+/// True if most of the text asks for consent, in two different phrases: one sentence about cookies is not enough.
 fn is_consent(page: &Page, paragraphs: &[String], chars: usize, url: &Url) -> bool {
     let Some(regex) = CONSENT_MARK.as_ref() else { return false };
     let mut marks: Vec<String> = Vec::new();
@@ -351,7 +343,6 @@ fn is_consent(page: &Page, paragraphs: &[String], chars: usize, url: &Url) -> bo
                 marks.push(mark);
             }
         }
-        // A sentence in the middle of an article is not the article.
         if found && (marks.len() > before || paragraph.len() < 400) {
             asking += paragraph.chars().count();
         }
@@ -366,7 +357,6 @@ fn is_consent(page: &Page, paragraphs: &[String], chars: usize, url: &Url) -> bo
     marks.len() >= needed && asking * 2 > chars
 }
 
-/// What the first bytes and the `Content-Type` say a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Html,
@@ -374,7 +364,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Looks at the body first and believes the header only where the body leaves it open.
+/// Uses the `Content-Type` only if the body is ambiguous.
 pub(super) fn kind_of(bytes: &[u8], content_type: Option<&str>) -> Kind {
     const SIGNATURES: [&[u8]; 14] = [
         b"%PDF-",
@@ -392,7 +382,7 @@ pub(super) fn kind_of(bytes: &[u8], content_type: Option<&str>) -> Kind {
         b"wOFF",
         b"\x7fELF",
     ];
-    // UTF-16 markup begins with a mark or with "<\0": only then may zeros come this early.
+    // UTF-16 markup begins with a byte-order mark or `<\0`.
     if SIGNATURES.iter().any(|signature| bytes.starts_with(signature)) {
         return Kind::Other;
     }

@@ -1,17 +1,18 @@
-//! Reads a fetched page: bytes in, article out.
+//! Extracts the article from the bytes of a fetched page.
 //!
-//! `charset` decodes, `parse` builds the document within `work`, `page` walks the document once, `json_ld` and `claim_review` read the
-//! markup, `metadata` says who and where, `title` what, `publication` when, `outline` flattens the page, `naming`,
-//! `frame` and `boilerplate` say which part of it is the article, `page_data` finds what a script would draw,
-//! `main_text` takes the best text, `junk` refuses walls and errors, `passages` cuts the text into what a model can
-//! judge, `canonical` names the page, `dates` reads dates. [`documents`] cuts files of documentation and code into
-//! sections.
+//! 1. `charset` decodes; `parse` builds the document within the limits of `work`; `page` walks it once.
+//! 2. `json_ld`, `claim_review`, `metadata`, `title` and `publication` read the facts about the article.
+//! 3. `outline`, `naming`, `frame`, `boilerplate`, `page_data` and `main_text` find its text.
+//! 4. `junk` rejects paywalls, logins and error pages.
+//! 5. `passages` cuts the text for the models.
 //!
-//! Nothing here fetches, waits, stores or knows the time: a page read twice gives the same article. A wall, a login or
-//! an error page is an error, never an article with little text.
+//! [`documents`] cuts files of documentation and code; [`feeds`] reads feeds.
 //!
-//! To read one more kind of markup, note its elements in `page` (the document is walked once), turn them into values in
-//! a file of their own, and decide their rank in `metadata` or [`read_page`].
+//! Nothing here fetches, stores or reads a clock: a page always gives the same article. A page with a barrier or an
+//! error is an error, never a short article.
+//!
+//! To read another kind of markup, collect its elements in `page`, convert them in a new file, and rank them in
+//! `metadata` or [`read_page`].
 
 mod boilerplate;
 mod canonical;
@@ -57,70 +58,64 @@ pub use passages::{own_passages, passages};
 pub use text::letters;
 use work::{TooCostly, Work};
 
-/// Bytes of a page that are read; the rest is dropped. News pages are 0.03–2 MB, and the article is never at the end.
+/// News pages have 0.03–2 MB, and the article is never at the end.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// How the main text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// The publisher's own `articleBody`.
     JsonLdBody,
-    /// The data of a page that a script draws.
+    /// Data of a script that renders the page.
     PageData,
-    /// The element that holds the article, by its names and its share of the page's prose.
+    /// The element that contains the article.
     Element,
-    /// Every paragraph that reads like prose.
+    /// All paragraphs that look like prose.
     #[default]
     Fallback,
 }
 
-/// A page as an article. Texts are plain, white space collapsed, never empty when present.
+/// A page as an article. Texts are plain, with collapsed white space, and never empty.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Article {
     pub title: Option<String>,
     pub site_name: Option<String>,
-    /// Names, joined by a comma.
+    /// Comma-separated names.
     pub author: Option<String>,
     pub publisher: Option<String>,
-    /// As stated; may lie in the future. Midnight UTC where only a day was given.
+    /// As stated; may be in the future. Midnight UTC if only a day was given.
     pub published_at: Option<DateTime<Utc>>,
-    /// The day of `published_at` as the page states it, at its own place: at Greenwich it may have been the day before or
-    /// after.
+    /// The day of `published_at` in the page's time zone.
     pub published_day: Option<NaiveDate>,
-    /// `published_at` is neither stated nor in the address nor beside the heading, or it stands against what is stated by
-    /// its place alone: four times of five it is right.
+    /// The date is only inferred from its position on the page. Such dates are right in four of five cases.
     pub date_is_guess: bool,
     pub modified_at: Option<DateTime<Utc>>,
-    /// ISO 639-1, as the page states it; `None` when it says nothing or its text is in another script.
+    /// ISO 639-1, as stated; `None` if the text is in another script.
     pub language: Option<String>,
-    /// The page's own word for its address; another host's address names the origin of a copy.
+    /// A URL on another host names the origin of a copy.
     pub canonical: Option<Url>,
-    /// `isBasedOn`: addresses this article says it was made from.
+    /// `isBasedOn`: URLs of the article's sources.
     pub based_on: Vec<String>,
     pub description: Option<String>,
     /// schema.org type (`NewsArticle`, `SatiricalArticle`, `AdvertiserContentArticle` …), else `og:type`.
     pub article_type: Option<String>,
-    /// `isAccessibleForFree`, where stated.
+    /// `isAccessibleForFree`, if stated.
     pub accessible_for_free: Option<bool>,
-    /// The main text in reading order.
     pub paragraphs: Vec<String>,
-    /// `ClaimReview` markup, JSON-LD and microdata together.
+    /// `ClaimReview` markup from JSON-LD and microdata.
     pub claim_reviews: Vec<MarkupReview>,
-    /// JSON-LD was there and could not be read even leniently.
+    /// The JSON-LD could not be read, even after repair.
     pub unreadable_markup: bool,
-    /// The encoding's name in the Encoding Standard.
+    /// Name in the Encoding Standard.
     pub charset: &'static str,
     pub method: Method,
 }
 
 impl Article {
-    /// The main text, one line a paragraph.
     pub fn text(&self) -> String {
         self.paragraphs.join("\n")
     }
 
-    /// `published_at` within the day that the page states: where Greenwich had another day, the moment of the stated day
-    /// that is nearest. Whoever asks a moment for its day then gets the one that readers see.
+    /// Returns the time nearest to `published_at` whose UTC date is `published_day`.
     pub fn published_on_its_day(&self) -> Option<DateTime<Utc>> {
         let moment = self.published_at?;
         let Some(day) = self.published_day else { return Some(moment) };
@@ -129,10 +124,10 @@ impl Article {
     }
 }
 
-/// Reads a page. `content_type` is the HTTP header's value, `url` the address after redirects.
+/// Reads a page. `content_type` is the HTTP header, `url` the address after redirects.
 ///
 /// # Errors
-/// [`Junk`] says why there is no article. A page that carries a fact-check in its markup is an article however short.
+/// [`Junk`] says why there is no article. A page with a fact-check in its markup may be short or behind a paywall.
 pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Article, Junk> {
     let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
     if bytes.iter().all(u8::is_ascii_whitespace) {
@@ -161,7 +156,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         junk::judge(&page, paragraphs, stated, url, || page::text_of(&document))
     };
     let mut judged = judge(&main.paragraphs);
-    // What is seen decides first: a wall or an error page may carry another page's text in its data.
+    // Visible text decides first, because a barrier's data may have another page's text.
     if matches!(judged, Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
         && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default(), &work)
     {
@@ -196,7 +191,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     })
 }
 
-/// The day of publication alone and whether it is a guess, for measuring it on pages that are no articles.
+/// Publication day and whether it is a guess, to measure pages that are not articles.
 #[cfg(test)]
 fn published_of(bytes: &[u8], url: &Url) -> Option<(NaiveDate, bool)> {
     let (decoded, _, _) = decode(bytes, None);
@@ -205,7 +200,6 @@ fn published_of(bytes: &[u8], url: &Url) -> Option<(NaiveDate, bool)> {
     found.published.map(|date| (date.day, found.is_guess))
 }
 
-/// A plain text file: blank lines part its paragraphs.
 fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article, Junk> {
     let normalised = decoded.replace("\r\n", "\n");
     let paragraphs: Vec<String> =

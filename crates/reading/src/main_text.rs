@@ -1,5 +1,5 @@
-//! The article's own text: the part of the page that holds it, the publisher's `articleBody` where that is the better
-//! one, and plain paragraphs where neither finds anything.
+//! Chooses the article's text: the main element, the publisher's `articleBody` if that is better, else plain
+//! paragraphs. Boilerplate is removed.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,16 @@ use dom_query::{Document, NodeId};
 
 use super::{Method, boilerplate, frame, outline, text};
 
-/// Under this many bytes the article may have been missed, and the page's prose is weighed against it.
+/// A shorter article, in bytes, is compared with the page's prose.
 const SPARSE: usize = 1_200;
 
-/// Paragraphs and the way they were found.
 #[derive(Debug)]
 pub(super) struct MainText {
     pub(super) paragraphs: Vec<String>,
     pub(super) method: Method,
 }
 
-/// Finds the main text of the page with a title. `body` is JSON-LD's `articleBody`; `scope` the element with `itemprop=articleBody`.
+/// Finds the main text. `body` is the `articleBody` of JSON-LD, `scope` the element with `itemprop=articleBody`.
 pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId>, title: Option<&str>) -> MainText {
     let stated = body.map(text::plain_paragraphs).unwrap_or_default();
     let mut outline = outline::read(document);
@@ -36,7 +35,6 @@ pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId
 }
 
 impl MainText {
-    /// What a page's data held, without boilerplate.
     pub(super) fn of_data(paragraphs: Vec<String>) -> Self {
         Self { paragraphs: cleaned(paragraphs), method: Method::PageData }
     }
@@ -46,18 +44,18 @@ fn length(paragraphs: &[String]) -> usize {
     paragraphs.iter().map(String::len).sum()
 }
 
-/// `articleBody` is taken when the page's text is much shorter (a script or a paywall hides it) or much longer (the
-/// page's text has swallowed its surroundings). Otherwise the page's own paragraphs are better divided.
+/// True if the page's text is much shorter than `articleBody` (hidden by a script or paywall) or much longer (it
+/// includes surroundings). Otherwise the page's own paragraphs are better divided.
 fn is_better(stated: &[String], found: &[String]) -> bool {
     let (stated, found) = (length(stated), length(found));
     stated >= 200 && (stated * 10 > found * 12 || (stated >= 800 && stated * 10 < found * 6))
 }
 
-/// Lines and bytes of an article that are kept: the longest reports have a tenth, and who judges reads a fraction of that.
+/// Lines and bytes that are kept. The longest reports have a tenth of them.
 const MAX_LINES: usize = 4_000;
 const MAX_TEXT: usize = 600_000;
 
-/// Without boilerplate lines, repeats and leftovers of one or two characters.
+/// Removes boilerplate, repeats and lines of fewer than three letters or digits.
 fn cleaned(mut paragraphs: Vec<String>) -> Vec<String> {
     paragraphs.truncate(MAX_LINES);
     let mut left = MAX_TEXT;

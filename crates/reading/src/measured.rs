@@ -1,5 +1,6 @@
-//! Measurements on labelled real pages. The data is not part of the project: without it each test says that it skips.
-//! Floors are well under what is reached, so that they catch a broken reader and not a changed one.
+//! Measurements on labelled real pages. The data is not in the repository: without it each test reports that it skips.
+//!
+//! Limits are well below the measured values, so that they fail for a broken reader and not for each change.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -11,19 +12,18 @@ use url::Url;
 use super::{Article, Junk, parse_date, parse_dated, read_page};
 use corroborate_labelled as labelled;
 
-/// How many of a set's pages are read: all of them where `CORROBORATE_MEASURE_ALL` is set, else about `sample`.
+/// Returns the step through a set: 1 if `CORROBORATE_MEASURE_ALL` is set, else about `sample` pages are read.
 fn step(total: usize, sample: usize) -> usize {
     #[expect(clippy::disallowed_methods, reason = "a switch for people who measure")]
     let all = std::env::var_os("CORROBORATE_MEASURE_ALL").is_some();
     if all { 1 } else { (total / sample).max(1) }
 }
 
-/// Unpacks the named members of an archive.
 fn unpack(archive: &Path, members: &[String]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("members");
     std::fs::write(&list, members.join("\n")).unwrap();
-    // Members that the archive lacks are reported by the status and are simply not there afterwards.
+    // `tar` fails if members are missing, which is accepted.
     Command::new("tar")
         .arg("-xzf")
         .arg(archive)
@@ -37,7 +37,6 @@ fn unpack(archive: &Path, members: &[String]) -> tempfile::TempDir {
     folder
 }
 
-/// Unpacks an archive whole.
 pub(super) fn unpack_all(archive: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let unpacked = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()).status().unwrap();
@@ -65,7 +64,7 @@ fn f_score(precision: f64, recall: f64) -> f64 {
     if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 }
 }
 
-/// Means of what was measured page by page.
+/// Means over pages.
 #[derive(Default)]
 struct Tally {
     pages: usize,
@@ -79,7 +78,7 @@ struct Tally {
     junk: Vec<(String, Junk)>,
     millis: f64,
     bytes: usize,
-    /// Pages of 20–45 kB, as the daemon's figures take them: how many, and their milliseconds.
+    /// Number and milliseconds of pages of 20–45 kB, the size in the daemon's figures.
     small: (usize, f64),
 }
 
@@ -134,8 +133,8 @@ impl Tally {
     }
 }
 
-/// What is right of the even and of the odd pages by their order in the set: on the even ones misses are looked at while
-/// rules are made, the odd ones are only counted.
+/// Results on the even and odd pages of the set. Errors on even pages are examined when rules are written; odd pages
+/// are only counted.
 #[derive(Default)]
 struct Halves([(usize, usize); 2]);
 
@@ -179,7 +178,7 @@ fn news_pages_of_fundus() {
         }
         let expected = parse_date(text("publishing_date"));
         tally.dates += usize::from(expected.map(|at| at.timestamp()) == article.published_at.map(|at| at.timestamp()));
-        // The day as it was at the paper, which at Greenwich may have been another.
+        // The day in the paper's time zone.
         let day = parse_dated(text("publishing_date")).map(|date| date.day);
         let kept = article.published_on_its_day().map(|at| at.date_naive());
         in_utc += usize::from(day == article.published_at.map(|at| at.date_naive()));
@@ -285,7 +284,7 @@ fn segments_of_trafilatura() {
     beside_trafilatura(&list.join("\n"), &rows, &tally);
 }
 
-/// Segments that a text should have and should not have, and whether it does.
+/// Segments that a text should contain and should not contain, with the results.
 #[derive(Default)]
 struct Segments {
     hits: usize,
@@ -295,7 +294,7 @@ struct Segments {
 }
 
 impl Segments {
-    /// Counts one page's text; gives how many segments it misses and how many it has wrongly.
+    /// Counts one page's text. Returns the numbers of missing and of wrong segments.
     fn count(&mut self, text: &str, row: &Value) -> (usize, usize) {
         let flat = super::text::collapse(text);
         let holds = |segment: &Value| flat.contains(&super::text::collapse(segment.as_str().unwrap_or_default()));
@@ -331,7 +330,7 @@ impl std::fmt::Display for Segments {
     }
 }
 
-/// The same pages by trafilatura, where `CORROBORATE_TRAFILATURA` names a Python that has it.
+/// Measures trafilatura on the same pages, if `CORROBORATE_TRAFILATURA` names a Python with it.
 fn beside_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
     #[expect(clippy::disallowed_methods, reason = "a switch for people who measure")]
     let Some(python) = std::env::var_os("CORROBORATE_TRAFILATURA") else { return };
@@ -362,7 +361,7 @@ fn dates_of_htmldate() {
     let text = std::fs::read_to_string(folder.join("eval_default.json")).unwrap();
     let labels: Value = serde_json::from_str(&text).unwrap();
     let mut rows: Vec<(&String, &Value)> = labels.as_object().unwrap().iter().collect();
-    // The halves of this set are by the order of its file.
+    // The halves follow the order of the file.
     rows.sort_by_cached_key(|(address, _)| text.find(&format!("\"{address}\"")));
     let picked: Vec<_> = rows.iter().enumerate().step_by(step(rows.len(), 40)).collect();
     let places = ["cache", "test_set", "eval"];
@@ -377,8 +376,7 @@ fn dates_of_htmldate() {
         let file =
             places.map(|place| unpacked.path().join(place).join(name(row))).into_iter().find(|file| file.is_file());
         let (Some(file), Ok(url)) = (file, Url::parse(address)) else { continue };
-        // A page may be too short for an article and still carry a date: only the metadata is asked here, for the day as it
-        // is written (the labels are days of the pages' own zones).
+        // A page that is too short for an article may have a date. The labels are days in the pages' time zones.
         let found = super::published_of(&std::fs::read(file).unwrap(), &url);
         let is_guess = found.is_some_and(|(_, is_guess)| is_guess);
         let found = found.map(|(day, _)| day.to_string());
@@ -408,12 +406,12 @@ fn dates_of_htmldate() {
     assert!(precision > 0.6 && recall > 0.6);
 }
 
-/// Whether a kind of junk calls a page a wall, an error or a shell, as against one with too little text.
+/// False for a page that only has too little text.
 fn is_a_verdict(junk: Junk) -> bool {
     !matches!(junk, Junk::Empty | Junk::TooShort | Junk::NotHtml)
 }
 
-/// Every set's pages with their addresses. All were picked by people as pages with an article, or with a date.
+/// Pages of all sets with their URLs. People selected them as pages with an article or date.
 fn real_pages(sample: usize) -> Vec<(&'static str, String, Vec<u8>)> {
     let mut pages = Vec::new();
     if let Some(folder) = labelled::at("fundus_news") {
@@ -464,6 +462,6 @@ fn next_to_no_real_page_is_called_a_wall() {
     let wrong = called.iter().filter(|line| line.starts_with("called")).count();
     let total: usize = counts.values().sum();
     eprintln!("walls: {wrong} of {total} real pages {counts:?}\n  {}", called.join("\n  "));
-    // Of all 1,930, nine are: real walls and shells among them, and pages whose text is not found.
+    // Of 1,930 pages, nine are rejected. Some of them are real barriers and shells; for others the text is not found.
     assert!(wrong * 50 <= total, "{wrong} of {total}");
 }

@@ -1,5 +1,5 @@
-//! Who says this, when, in which language, and from where: JSON-LD first, then meta tags, microdata, visible dates and
-//! the address.
+//! Reads author, publisher, dates, language and URL of a page, from JSON-LD, meta tags, microdata, visible dates and
+//! the URL in this order.
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -9,10 +9,9 @@ use super::page::{Page, language_code};
 use super::publication::{self, Publication};
 use super::title;
 
-/// Article types beside those whose name ends in `Article` or `Posting`.
+/// Article types other than those that end in `Article` or `Posting`.
 const ARTICLE_TYPES: [&str; 6] = ["Report", "TechArticle", "ClaimReview", "Review", "CreativeWork", "Analysis"];
 
-/// Everything about a page but its text.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     pub(super) title: Option<String>,
@@ -26,13 +25,12 @@ pub(super) struct Metadata {
     pub(super) description: Option<String>,
     pub(super) article_type: Option<String>,
     pub(super) accessible_for_free: Option<bool>,
-    /// The markup gives the article under this heading a day: it is one, whatever its title says.
+    /// The markup dates the article with this heading.
     pub(super) is_article: bool,
-    /// `articleBody` as stated, still with its escapes.
+    /// `articleBody` as stated, with escapes.
     pub(super) body: Option<String>,
 }
 
-/// Puts together what the walk and the JSON-LD nodes say.
 pub(super) fn read(page: &Page, nodes: &[&Map<String, Value>], url: &Url) -> Metadata {
     let canonical = canonical(page, url);
     let article = article_node(page, nodes, url, canonical.as_ref());
@@ -91,10 +89,9 @@ fn is_article(node: &Map<String, Value>) -> bool {
         .any(|name| name.ends_with("Article") || name.ends_with("Posting") || ARTICLE_TYPES.contains(name))
 }
 
-/// Letters of a headline by which it is known again.
 const HEADLINE_LETTERS: usize = 24;
 
-/// Whether a node's headline stands in the title or a heading of the page. One without a headline may be of any page.
+/// True if the node's headline is in the title or a heading of the page, or if it has none.
 fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
     let letters = super::text::letters;
     let Some(headline) = string(node, "headline").or_else(|| string(node, "name")) else { return true };
@@ -104,8 +101,8 @@ fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
     titles.any(|title| letters(title).contains(&known))
 }
 
-/// The node that describes this page's article: the one that names this address, else the one that says most. One that names
-/// another address, and whose headline the page does not show, is a teaser's.
+/// Returns the node of this page's article: the one with this URL, else the one with most properties. A node with
+/// another URL and a headline that the page does not show is a teaser.
 fn article_node<'a>(
     page: &Page,
     nodes: &[&'a Map<String, Value>],
@@ -140,7 +137,7 @@ fn article_node<'a>(
             && !stated().any(|address| here(&address))
             && !is_titled_here(page, node)
     };
-    // The first of equals: page order puts the page's own article before its teasers.
+    // `rev` gives the first of equal nodes. The page's own article precedes its teasers.
     nodes.iter().copied().filter(|node| is_article(node) && !is_teaser(node)).rev().max_by_key(|node| weight(node))
 }
 
@@ -173,7 +170,7 @@ fn language(page: &Page, nodes: &[&Map<String, Value>], article: Option<&Map<Str
         .or_else(|| page.meta(&["og:locale", "content-language", "dc.language", "language"]).and_then(language_code))
 }
 
-/// `None` for a stated language whose script the text is not written in: templates ship with `lang="en"`.
+/// Drops a stated language that the text's script excludes, because templates have `lang="en"` by default.
 pub(super) fn language_that_fits(language: Option<String>, paragraphs: &[String]) -> Option<String> {
     let language = language?;
     let (mut latin, mut cyrillic) = (0_usize, 0_usize);
@@ -185,7 +182,7 @@ pub(super) fn language_that_fits(language: Option<String>, paragraphs: &[String]
         }
     }
     let is_cyrillic = matches!(language.as_str(), "ru" | "uk" | "be" | "bg" | "mk" | "kk" | "ky" | "mn" | "tg" | "tt");
-    // Serbian, Uzbek and others are written in both scripts: nothing to check.
+    // Serbian, Uzbek and others use both scripts.
     let is_latin = matches!(
         language.as_str(),
         "en" | "de"
@@ -212,8 +209,8 @@ pub(super) fn language_that_fits(language: Option<String>, paragraphs: &[String]
     (!contradicted).then_some(language)
 }
 
-/// The page's own word for its address: the canonical link, else `og:url`. A link to a home page from an inner page is
-/// a template's mistake and says nothing. Another host's address is kept: it names the origin of a copy.
+/// Returns the canonical link, else `og:url`. A link from an inner page to the home page is a template's mistake; a URL
+/// on another host names the origin of a copy.
 fn canonical(page: &Page, url: &Url) -> Option<Url> {
     let usable = |address: &str| {
         let stated = url.join(address.trim()).ok()?;

@@ -1,36 +1,36 @@
-//! What the names that an element carries (class, id, role) say about it: that it holds the article, or that it is one of
-//! an article's surroundings. The words are those that themes and content systems share, none is one site's own.
+//! Classifies elements by their names (class, id, role): the article, or its surroundings. The words are common to many
+//! themes and content systems; none is specific to one site. To add one, put it in the list of its class.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use dom_query::Element;
 
-/// An id of more words is a heading's text made into an anchor, and names a subject.
+/// An id of more words is an anchor made from a heading.
 const MAX_ID_WORDS: usize = 4;
-/// Longer lists of classes are machine-made and name nothing.
+/// Longer values are generated.
 const MAX_NAMES: usize = 400;
 
-/// What an element's own names say about its being no part of the article, and so how much it may hold.
+/// The kind of surroundings that the names indicate. It determines how much text may be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Noise {
     #[default]
     None,
-    /// A line of it: dates, credits, categories.
+    /// A line: dates, credits, categories.
     Line,
-    /// A summary of this article where it has no links, else of another.
+    /// A summary: of this article without links, of another with links.
     Teaser,
-    /// A list of summaries, each under a link.
+    /// A list of linked summaries.
     Teasers,
-    /// Named like surroundings, as articles sometimes are too.
+    /// Articles sometimes have these names too.
     Likely,
-    /// Named like surroundings and like nothing else.
+    /// Only surroundings have these names.
     Certain,
-    /// What readers say; it may be longer than the article.
+    /// Reader comments, which may be longer than the article.
     Comments,
 }
 
-/// How surely an element's own names say that it holds the article; the first is the surest.
+/// The kind of article element that the names indicate, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Place {
     Body,
@@ -42,12 +42,10 @@ pub(super) enum Place {
     Elsewhere,
 }
 
-/// Both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Names {
     pub(super) noise: Noise,
     pub(super) place: Place,
-    /// Its own attributes keep readers from seeing it.
     pub(super) is_hidden: bool,
 }
 
@@ -69,7 +67,7 @@ static WORDS: LazyLock<HashMap<&'static str, Noise>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Beginnings of words, for names written together ("relatedposts").
+/// Beginnings of joined names ("relatedposts").
 const BEGINNINGS: [(&str, Noise); 14] = [
     ("breadcrumb", Noise::Certain),
     ("newsletter", Noise::Certain),
@@ -87,12 +85,12 @@ const BEGINNINGS: [(&str, Noise); 14] = [
     ("subnav", Noise::Likely),
 ];
 
-/// Whole names, their words joined, that hide an element or lead elsewhere.
+/// Complete names, with joined words, of hidden elements or links elsewhere.
 const HIDDEN: &str =
     "hidden hide noprint hideprint visuallyhidden isvisuallyhidden sronly screenreadertext displaynone dnone";
 const LEADS_ELSEWHERE: [&str; 6] = ["readmore", "moreon", "alsoread", "seealso", "mostread", "postmeta"];
 
-/// Parts of whole names, their words joined, by the place that they name.
+/// Complete names, then parts of names, with joined words.
 const PLACES: [(Place, &str, &str); 3] = [
     (
         Place::Body,
@@ -140,13 +138,13 @@ impl Names {
         self.is_hidden = true;
     }
 
-    /// Reads a list of names: `post-body`, `postBody` and `post__body` are the same two words.
+    /// Reads a list of names. `post-body`, `postBody` and `post__body` are the same two words.
     fn read(&mut self, value: &str) {
         let (mut joined, mut word) = (String::new(), String::new());
         for name in value.split_ascii_whitespace() {
             joined.clear();
             let mut after_small = false;
-            // Builders call every block a widget, and themes say on the page's own frame which sidebars it has.
+            // Site builders call every block a widget, and themes list a page's sidebars in the names of its frame.
             let tells = !["elementor", "wp-block", "has-", "no-", "with-"].iter().any(|start| name.starts_with(start));
             for letter in name.chars().chain(['-']) {
                 if !letter.is_alphabetic() || (after_small && letter.is_uppercase()) {
@@ -188,7 +186,7 @@ fn place_of(joined: &str) -> Place {
     }
 }
 
-/// Whether an element's own style keeps readers from seeing it. What only a reader of the source sees states nothing.
+/// True if the style hides the element. Hidden text is no statement of the page.
 fn is_out_of_sight(style: &str) -> bool {
     let style: String = style.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
     style.split(';').filter_map(|rule| rule.split_once(':')).any(|(property, value)| {
@@ -245,7 +243,7 @@ mod tests {
             (r#"style="height:0;overflow:hidden""#, (Noise::Likely, Place::Elsewhere)),
             (r#"style="height:0;padding-bottom:56%""#, (Noise::None, Place::Elsewhere)),
             ("role=navigation", (Noise::Certain, Place::Elsewhere)),
-            // Words are compared whole, and what frames the page is not what it has beside it.
+            // Words are compared whole, and the page's frame differs from its sidebars.
             (r#"class="authority header commentary""#, (Noise::None, Place::Elsewhere)),
             (r#"class="elementor-widget-wrap""#, (Noise::None, Place::Elsewhere)),
             (r#"class="with-sidebar overflow-hidden""#, (Noise::None, Place::Elsewhere)),

@@ -1,4 +1,4 @@
-//! Articles beside the one that was asked for: the next ones of an endless page, the older entries of a blog.
+//! Finds other articles on a page, such as the next ones of an endless page or older blog entries.
 
 use std::ops::Range;
 
@@ -6,15 +6,15 @@ use super::naming::Place;
 use super::outline::{Block, Kind, Outline, Part};
 use super::text;
 
-/// A shorter title may stand over anything.
+/// Shorter titles may be above anything.
 const MIN_LETTERS: usize = 8;
-/// Characters outside links from which an element holds an article of its own.
+/// Minimum characters outside links of a separate article.
 const ENOUGH: usize = 200;
 
-/// Characters of a line that may stand over a heading: a date, a name, a kicker.
+/// Characters of a line above a heading: a date, a name, a kicker.
 const LINE: usize = 100;
 
-/// The parts of the page that are articles under another heading than the page's title. None where no heading is that title.
+/// Returns the parts that are articles under another heading. Empty if no heading has the page's title.
 pub(super) fn others(outline: &Outline, title: Option<&str>) -> Vec<Range<usize>> {
     let Some(title) = title.map(text::letters).filter(|title| title.chars().count() >= MIN_LETTERS) else {
         return Vec::new();
@@ -26,18 +26,18 @@ pub(super) fn others(outline: &Outline, title: Option<&str>) -> Vec<Range<usize>
         return Vec::new();
     };
     let articles = || outline.parts.iter().filter(|part| is_article(outline, part));
-    // An element comes before what it holds: the last one is the innermost.
+    // Elements precede their content: the last one is the innermost.
     let Some(own) = articles().rfind(|part| part.blocks.contains(&at)) else { return Vec::new() };
     let is_other = |part: &&Part| {
         let is_apart = part.blocks.end <= own.blocks.start || part.blocks.start >= own.blocks.end;
         let is_alike = part.kind == own.kind && part.names.place == own.names.place;
-        // Its heading stands before its text.
+        // The heading must come before the text.
         let is_text = |block: &&Block| block.chars.saturating_sub(block.linked) > LINE;
         let heads = within(outline, part)
             .iter()
             .take_while(|block| is_heading(block) || !is_text(block))
             .find(|block| is_heading(block));
-        // A chapter's heading is no link, and `div`s hold chapters under headings of every level.
+        // Chapters' headings are not links, and `div`s contain chapters of every level.
         is_apart
             && is_alike
             && heads.is_some_and(|head| {

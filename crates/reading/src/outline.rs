@@ -1,5 +1,4 @@
-//! The page as a flat list of its lines of text and of the elements around them, so that finding the article is a matter
-//! of ranges and sums.
+//! Converts the page to a flat list of text lines and elements, so that finding the article needs only ranges and sums.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,42 +8,38 @@ use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
 use super::naming::{Names, Noise, Place};
 use super::text;
 
-/// Longer text in an inline element is the article's, whatever the element is called.
+/// Longer text in an inline element belongs to the article, whatever the element's name.
 const MAX_INLINE_NOISE: usize = 250;
 
-/// A table's cell of more characters is a paragraph, as in pages laid out by tables.
+/// A table cell with more characters is a paragraph, because old pages use tables for layout.
 const MAX_CELL: usize = 100;
 
-/// Lines and elements of a page that are read: what stands behind so many is dropped as what stands behind a page's bytes.
+/// Lines and elements beyond these limits are dropped.
 const MAX_BLOCKS: usize = 20_000;
 const MAX_PARTS: usize = 60_000;
 
-/// Parts side by side that make a list of teasers.
+/// Adjacent parts that form a list of teasers.
 const MIN_TEASERS: usize = 3;
-/// Characters of one teaser, lines of it, and characters of its linked line at least.
+/// Characters and lines of a teaser, and minimum characters of its linked line.
 const MAX_TEASER: usize = 450;
 const MAX_TEASER_LINES: usize = 6;
 const MIN_TEASER_LINK: usize = 20;
 
-/// A line of text of its own: a paragraph, a heading, a list item, a table row.
+/// A separate line of text: a paragraph, heading, list item or table row.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) text: String,
     pub(super) chars: usize,
-    /// Characters inside links.
     pub(super) linked: usize,
     pub(super) kind: Kind,
-    /// The reason to leave it out, if there is one.
     pub(super) dropped: Noise,
 }
 
-/// What an element is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     #[default]
     Other,
     Paragraph,
-    /// `h1`.
     Title,
     Heading,
     List,
@@ -53,7 +48,7 @@ pub(super) enum Kind {
     Division,
 }
 
-/// An element that begins a line, and the blocks in it.
+/// An element that begins a line, with its blocks.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) id: NodeId,
@@ -61,36 +56,32 @@ pub(super) struct Part {
     pub(super) blocks: Range<usize>,
     pub(super) names: Names,
     is_cell: bool,
-    /// The part that it lies in.
+    /// Index of the enclosing part.
     around: Option<usize>,
 }
 
-/// Both in page order: an element comes before what it holds.
+/// Parts and blocks in page order: an element precedes its content.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) parts: Vec<Part>,
     pub(super) blocks: Vec<Block>,
     current: Block,
     in_links: usize,
-    /// The part that is being read.
     inmost: Option<usize>,
-    /// Line breaks since the last text.
     breaks: usize,
 }
 
-/// What to do where an element ends.
 enum End {
     Nothing,
     Part(usize),
     Link,
-    /// Text from here on in this block is taken back if it is short.
+    /// Removes the block's text from here on, if it is short.
     Noise {
         from: usize,
         block: usize,
     },
 }
 
-/// Reads the document in one walk.
 pub(super) fn read(document: &Document) -> Outline {
     let mut outline = Outline::default();
     let mut open: Vec<(NodeRef<'_>, End)> = Vec::new();
@@ -118,8 +109,7 @@ pub(super) fn read(document: &Document) -> Outline {
 }
 
 impl Outline {
-    /// Names the elements that are lists of teasers: most of what they hold are parts side by side that are each a linked
-    /// line with a few words below.
+    /// Marks lists of teasers: most of their text is in adjacent parts with a linked line and a few words.
     fn mark_teasers(&mut self) {
         let mut lists: HashMap<usize, (usize, usize)> = HashMap::new();
         for part in self.parts.iter().filter(|part| self.is_teaser(part)) {
@@ -140,7 +130,6 @@ impl Outline {
 
     fn is_teaser(&self, part: &Part) -> bool {
         let blocks = self.blocks.get(part.blocks.clone()).unwrap_or_default();
-        // A few lines are looked at; a part of more is no teaser.
         (2..=MAX_TEASER_LINES).contains(&blocks.len())
             && matches!(part.kind, Kind::Other | Kind::Division)
             && blocks.iter().map(|block| block.chars).sum::<usize>() <= MAX_TEASER
@@ -151,7 +140,7 @@ impl Outline {
         self.blocks.get(part.blocks.clone()).unwrap_or_default().iter().map(|block| block.chars).sum()
     }
 
-    /// Takes note of a node; `None` when nothing in it is read.
+    /// Enters a node; `None` if its content is skipped.
     fn enter(&mut self, id: NodeId, data: &NodeData) -> Option<End> {
         if self.blocks.len() >= MAX_BLOCKS || self.parts.len() >= MAX_PARTS {
             return None;
@@ -192,7 +181,7 @@ impl Outline {
                 self.in_links += 1;
                 return Some(End::Link);
             }
-            // A line that begins with a time says when, not what.
+            // A time at the start of a line is a date.
             "time" if self.current.text.is_empty() => return Some(noise),
             _ => {}
         }
@@ -229,7 +218,7 @@ impl Outline {
             End::Nothing => {}
             End::Link => self.in_links = self.in_links.saturating_sub(1),
             End::Part(at) => {
-                // Short cells share their row's line.
+                // Short cells share one line per row.
                 let part = self.parts.get(at);
                 let is_short_cell = |part: &Part| part.is_cell && part.blocks.start == self.blocks.len();
                 if !(part.is_some_and(is_short_cell) && self.current.chars <= MAX_CELL) {
@@ -252,7 +241,7 @@ impl Outline {
         }
     }
 
-    /// One line break is a space, two part paragraphs.
+    /// One line break is a space; two separate paragraphs.
     fn end_line(&mut self) {
         self.breaks += 1;
         if self.breaks > 1 {
@@ -295,7 +284,6 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-/// Elements whose text is never part of what an article says.
 fn is_silent(name: &str) -> bool {
     matches!(
         name,

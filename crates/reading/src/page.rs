@@ -1,5 +1,5 @@
-//! One walk over the document that notes everything the other readers ask for, so that a page is walked once and not
-//! once per question.
+//! Collects in one walk over the document everything that the other modules need. To collect more, add a field to
+//! [`Page`] and fill it in [`read`].
 
 mod date_marks;
 mod headings;
@@ -10,56 +10,44 @@ pub(super) use self::date_marks::{DateKind, DateMark};
 pub(super) use self::headings::{Heading, Mark};
 use super::text;
 
-/// More of one kind than a written page has; the rest is noise or an attack.
+/// Entries of one kind. Normal pages have fewer.
 const MAX_ENTRIES: usize = 300;
-/// Nodes looked at for one element's text: elements without text cost as much as others, and a page may ask about many
-/// elements that hold the same ones.
+/// Nodes that are visited for one element's text. Elements without text also cost time, and many elements may contain
+/// the same ones.
 const MAX_VISITED: usize = 2_000;
-/// And for all of a page's days and notices together: elements that hold one another are looked at again and again.
+/// The same for all dates and notices of a page, because nested elements are visited repeatedly.
 const MAX_LOOKED: usize = 500_000;
 
-/// What the walk noted, in page order.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says that one thing was seen, and they are seen apart")]
 pub(super) struct Page {
-    /// `<html lang>`.
     pub(super) lang: Option<String>,
-    /// `<title>`, collapsed.
+    /// `<title>` with collapsed white space.
     pub(super) title: Option<String>,
-    /// The text of each `<h1>` (the first few).
     pub(super) headings: Vec<String>,
     /// (name, property or itemprop in lower case; content).
     pub(super) metas: Vec<(String, String)>,
-    /// `<link rel=canonical href>`.
     pub(super) canonical: Option<String>,
-    /// The text of each JSON-LD block.
     pub(super) json_ld: Vec<String>,
-    /// Dates outside `<meta>`.
     pub(super) dates: Vec<DateMark>,
-    /// Elements whose `itemtype` is `ClaimReview`.
     pub(super) review_scopes: Vec<NodeId>,
-    /// The first element with `itemprop=articleBody`.
     pub(super) body_scope: Option<NodeId>,
-    /// Headings of the first four ranks.
+    /// `h1` to `h4`.
     pub(super) heads: Vec<Heading>,
-    /// Characters of text walked so far, white space left out.
+    /// Characters of text so far, without white space.
     walked: usize,
-    /// Nodes looked at for the text of days and notices.
     looked: usize,
     pub(super) has_password_field: bool,
-    /// Markers of bot walls and captchas in scripts and attributes.
+    /// Scripts or attributes of bot checks and captchas.
     pub(super) has_challenge: bool,
-    /// An empty element that a script fills: what is written is not in the page.
+    /// An empty element that a script fills.
     pub(super) has_script_root: bool,
-    /// The page asks readers without scripts to switch them on.
     pub(super) wants_scripts: bool,
-    /// A short script that sends its reader elsewhere.
+    /// A short script redirects the reader.
     pub(super) leaves_by_script: bool,
-    /// Markers of pages that sell the domain they stand on.
     pub(super) has_parking: bool,
 }
 
-/// Walks the document once.
 pub(super) fn read(document: &Document) -> Page {
     let mut page = Page::default();
     let (mut in_body, mut unread) = (false, None);
@@ -81,7 +69,7 @@ pub(super) fn read(document: &Document) -> Page {
             "body" => in_body = true,
             "meta" => page.note_meta(&attribute),
             "link" => page.note_link(attribute("rel"), attribute("href")),
-            // An icon inside the page may carry a title of its own; a broken head may end before the page's.
+            // An SVG icon may have its own title, and a broken head may end before the page's title.
             "title" if page.title.is_none() && (!in_body || !is_drawn(&node)) => {
                 page.title = Some(bounded_text(&node, 1_000));
             }
@@ -119,14 +107,14 @@ pub(super) fn read(document: &Document) -> Page {
 }
 
 impl Page {
-    /// The first non-empty content under one of the names, in the order of the names.
+    /// The first non-empty content, in the order of `names`.
     pub(super) fn meta(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| {
             self.metas.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
         })
     }
 
-    /// As [`bounded_text`], within what may be looked at in the whole page.
+    /// As [`bounded_text`], within the page's limit of visited nodes.
     fn text_of(&mut self, node: &NodeRef<'_>, max: usize) -> String {
         let most = MAX_VISITED.min(MAX_LOOKED.saturating_sub(self.looked));
         let mut visits = most;
@@ -138,7 +126,7 @@ impl Page {
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let Some(content) = attribute("content").or_else(|| attribute("value")) else { return };
         let content = text::plain(text::cut(content, 5_000));
-        // `property="og:title twitter:title"` names two things at once.
+        // `property="og:title twitter:title"` has two names.
         for names in [attribute("property"), attribute("name"), attribute("itemprop"), attribute("http-equiv")] {
             for name in names.into_iter().flat_map(str::split_whitespace) {
                 if self.metas.len() < MAX_ENTRIES {
@@ -205,13 +193,13 @@ fn is_drawn(node: &NodeRef<'_>) -> bool {
         .any(|above| above.element_ref().is_some_and(|element| &*element.name.local == "svg"))
 }
 
-/// The words of the whole page, the first of them where it is long. Walls are short.
+/// The beginning of the page's text, which suffices for barriers.
 pub(super) fn text_of(document: &Document) -> String {
     let mut visits = usize::MAX;
     text_within(&document.root(), 8_000, &mut visits)
 }
 
-/// Elements that the common frameworks fill by script.
+/// Elements that common frameworks fill by script.
 fn is_script_root(id: &str) -> bool {
     matches!(id, "root" | "app" | "__next" | "__nuxt" | "___gatsby" | "svelte" | "app-root" | "react-root" | "main-app")
 }
@@ -237,7 +225,6 @@ fn is_parking(text: &str) -> bool {
     .any(|mark| text.contains(mark))
 }
 
-/// A script that does little else than go somewhere.
 fn leaves(script: &str) -> bool {
     let script: String = script.chars().filter(|c| !c.is_whitespace()).collect();
     [
@@ -252,13 +239,13 @@ fn leaves(script: &str) -> bool {
     .any(|step| script.contains(step))
 }
 
-/// The element's text, collapsed, at most about `max` bytes of it; scripts and styles inside it are left out.
+/// The element's text with collapsed white space, at most `max` bytes, without scripts and styles.
 pub(super) fn bounded_text(node: &NodeRef<'_>, max: usize) -> String {
     let mut visits = MAX_VISITED;
     text_within(node, max, &mut visits)
 }
 
-/// As [`bounded_text`]; every node looked at takes one off `visits`, and at none the text ends.
+/// As [`bounded_text`]. Each node reduces `visits`; at zero the text ends.
 fn text_within(node: &NodeRef<'_>, max: usize, visits: &mut usize) -> String {
     let mut out = String::new();
     let mut pending: Vec<NodeRef<'_>> = node.first_child().into_iter().collect();
@@ -289,11 +276,11 @@ fn text_within(node: &NodeRef<'_>, max: usize, visits: &mut usize) -> String {
     text::cut(out.trim_end(), max).to_owned()
 }
 
-/// ISO 639-1 of a language tag (`en-GB`, `ru_RU`, `ukr`); `None` for what is no language ("x-default", "und").
+/// ISO 639-1 code of a language tag (`en-GB`, `ru_RU`, `ukr`); `None` for other tags ("x-default", "und").
 pub(super) fn language_code(tag: &str) -> Option<String> {
     let primary = tag.trim().split(['-', '_', ',', ';', ' ']).next()?.to_ascii_lowercase();
     if primary.len() == 2 && primary.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        // "ua" is Ukraine's country code, often written for its language.
+        // "ua" is the country code of Ukraine, often used for the language.
         return Some(if primary == "ua" { "uk".to_owned() } else { primary });
     }
     let code = match primary.as_str() {

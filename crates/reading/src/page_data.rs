@@ -1,9 +1,8 @@
-//! The article of a page that a script draws: its text lies in a script as data, and nothing of it in the page.
+//! Extracts the article from the script data of a page that a script renders.
 //!
-//! Read are blocks of JSON (`__NEXT_DATA__` and the like), what is assigned to a global (`window.__STATE__ = {…}`,
-//! `JSON.parse("…")`), and the rows that Next.js pushes (`self.__next_f.push([1,"…"])`: `id:JSON`, or `id:Tlength,text`).
-//! The data holds more than the article: teasers, comments, terms. A text counts only where it has the words of the
-//! page's title.
+//! It reads JSON blocks (`__NEXT_DATA__`), assigned data (`window.__STATE__ = {…}`, `JSON.parse("…")`), and rows of
+//! Next.js (`self.__next_f.push([1,"…"])`: `id:JSON`, or `id:Tlength,text`). A text must contain the words of the
+//! page's title, because the data also contains teasers, comments and terms.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -16,34 +15,27 @@ use super::json::Room;
 use super::work::Work;
 use super::{frame, outline, parse};
 
-/// Characters of the text that is taken, and bytes of what is looked at for it. A shorter text may be anything: a teaser, a
-/// notice, a comment.
+/// Minimum characters of the result, and bytes of a text. A shorter text may be a teaser, notice or comment.
 const LEAST: usize = 300;
-/// Bytes. A longer text is no article.
 const MOST: usize = 400_000;
-/// Bytes of one script that are read as JSON: what it becomes is many times as large.
+/// Bytes. The parsed JSON is many times larger.
 const MAX_SCRIPT: usize = 1_000_000;
-/// Texts asked whether they are about the title, the longest first.
+/// Texts that are compared with the title, the longest first.
 const MAX_ASKED: usize = 40;
-/// Deeper data is no article.
 const MAX_DEPTH: usize = 60;
-/// Assignments tried in one script.
 const MAX_ASSIGNED: usize = 40;
-/// Rows of Next.js that are looked at.
 const MAX_ROWS: usize = 20_000;
-/// What a title of fewer words shares with a text is chance.
+/// Fewer words in common with a title may be chance.
 const LEAST_WORDS: usize = 3;
-/// Words of a title that are looked for.
 const MAX_WORDS: usize = 40;
-/// Shorter words of an alphabet are mostly those that every text has.
+/// Shorter words occur in every text.
 const LEAST_LETTERS: usize = 5;
-/// Letters of a word that are compared: endings differ.
+/// Letters of a word that are compared, because endings differ.
 const STEM: usize = 5;
 
 static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w\]]\s*=\s*[{\[]").ok());
 
-/// The paragraphs of the text in the page's data that has most of the words of `title`, half of them at least; none
-/// where there is no such text.
+/// Returns the paragraphs of the text with most words of `title`, at least half of them.
 pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<String>> {
     let words = Words::of(title);
     if words.count() < LEAST_WORDS {
@@ -54,7 +46,6 @@ pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<
     for script in &document.select("script:not([src])") {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
         let content = script.text();
-        // JSON-LD is read as markup elsewhere.
         if kind.contains("ld+json") || content.len() > MAX_SCRIPT {
             continue;
         }
@@ -73,12 +64,11 @@ pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<
     data.rows(&rows, &room);
     data.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
     let asked = data.texts.iter().take(MAX_ASKED).map(|text| (words.held_by(text), text));
-    // The first of equals is the longest.
+    // `rev` gives the longest of equal texts.
     let (held, text) = asked.rev().max_by_key(|(held, _)| *held)?;
     article(text, work).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= LEAST)
 }
 
-/// Characters in all.
 fn length(paragraphs: &[String]) -> usize {
     paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum()
 }
@@ -88,12 +78,11 @@ fn article(html: &str, work: &Work) -> Option<Vec<String>> {
     Some(frame::article(&mut outline::read(&document), None, None))
 }
 
-/// The words of a title.
 #[derive(Default)]
 struct Words {
-    /// Of alphabets: the first letters of the longer words, in lower case.
+    /// First letters of the longer words, in lower case, for alphabetic scripts.
     stems: HashSet<String>,
-    /// Of Chinese, Japanese, Korean and Thai: pairs of characters, since words stand without spaces or carry endings.
+    /// Pairs of characters for Chinese, Japanese, Korean and Thai, which have no spaces or many endings.
     pairs: HashSet<String>,
 }
 
@@ -116,26 +105,23 @@ impl Words {
         self.stems.len() + self.pairs.len()
     }
 
-    /// How many of them stand in the text.
     fn held_by(&self, text: &str) -> usize {
         let theirs: HashSet<String> = text.split(|c: char| !c.is_alphanumeric()).filter_map(stem).collect();
         self.stems.intersection(&theirs).count() + self.pairs.iter().filter(|pair| text.contains(pair.as_str())).count()
     }
 }
 
-/// Whether a letter is of a script whose words can be told apart and compared by their beginnings: all but Thai, Lao, Hangul,
-/// kana and Han.
+/// False for Thai, Lao, Hangul, kana and Han, whose words cannot be compared by their beginnings.
 fn is_of_an_alphabet(c: char) -> bool {
     !matches!(u32::from(c), 0x0e00..=0x0eff | 0x1100..=0x11ff | 0x2e80..=0xd7ff | 0xf900..=0xfaff | 0x2_0000..)
 }
 
-/// The beginning of a word that is long enough to say something.
 fn stem(word: &str) -> Option<String> {
     let is_long = word.chars().nth(LEAST_LETTERS - 1).is_some();
     is_long.then(|| word.chars().take(STEM).flat_map(char::to_lowercase).collect())
 }
 
-/// Adds the texts of `self.__next_f.push([1,"…"])` to the rows.
+/// Appends the texts of `self.__next_f.push([1,"…"])` to `rows`.
 fn pushed(script: &str, rows: &mut String) {
     let mut rest = script;
     while let Some((_, list)) = rest.split_once(".push(") {
@@ -147,7 +133,6 @@ fn pushed(script: &str, rows: &mut String) {
     }
 }
 
-/// What is assigned in a script, as far as it is JSON.
 fn assigned(script: &str, room: &Room) -> Vec<Value> {
     let first = |text: &str| room.first(text);
     let literals = ASSIGNED.iter().flat_map(|regex| regex.find_iter(script)).take(MAX_ASSIGNED);
@@ -159,16 +144,15 @@ fn assigned(script: &str, room: &Room) -> Vec<Value> {
     plain.chain(quoted).collect()
 }
 
-/// Texts that may be the article.
 #[derive(Default)]
 struct Data {
     texts: Vec<String>,
-    /// Long texts of Next.js, by the id under which its data name them (`"$24"`).
+    /// Long texts of Next.js by id (`"$24"`).
     named: HashMap<String, String>,
 }
 
 impl Data {
-    /// Rows of Next.js: the long texts first, then the data that say what they are.
+    /// Reads rows of Next.js: first the long texts, then the data that refer to them.
     fn rows(&mut self, rows: &str, room: &Room) {
         let mut lines = Vec::new();
         let mut rest = rows;
@@ -183,7 +167,7 @@ impl Data {
                 rest = following;
                 continue;
             }
-            // A row that is not understood is left at its line's end.
+            // An unknown row ends at the line end.
             let (line, following) = after.split_once('\n').unwrap_or((after, ""));
             rest = following;
             if is_row {
@@ -195,13 +179,12 @@ impl Data {
         }
     }
 
-    /// Every text within `value` that may be an article.
     fn collect(&mut self, value: &Value, key: &str, depth: usize) {
         if depth == 0 {
             return;
         }
         match value {
-            // A text is told of once; who names it again means the same.
+            // Only the first reference to a text counts.
             Value::String(text) => match self.named.remove(text) {
                 Some(text) => self.keep(&text, key),
                 None => self.keep(text, key),
@@ -229,7 +212,7 @@ impl Data {
         }
     }
 
-    /// Keeps paragraphs of markup, and plain text under a name that says so.
+    /// Keeps paragraphs of markup, and plain text whose key names an article's text.
     fn keep(&mut self, text: &str, key: &str) {
         if text.len() < LEAST || text.len() > MOST {
             return;
@@ -243,15 +226,14 @@ impl Data {
     }
 }
 
-/// `T1b7b,text`: how many bytes of the text are the row's.
+/// Parses `T1b7b,text` to the length in bytes and the rest.
 fn sized(row: &str) -> Option<(usize, &str)> {
     let row = row.strip_prefix('T')?;
-    // Eight digits are four gigabytes; without a bound every row would look through all the others.
+    // Eight digits are 4 GB. Without this bound each row would search all following rows.
     let comma = row.bytes().take(9).position(|byte| byte == b',')?;
     Some((usize::from_str_radix(row.get(..comma)?, 16).ok()?, row.get(comma + 1..)?))
 }
 
-/// What stands beside an article in a page's data.
 fn is_beside(key: &str) -> bool {
     const MARKS: [&str; 17] = [
         "comment",
@@ -276,20 +258,19 @@ fn is_beside(key: &str) -> bool {
     MARKS.iter().any(|mark| key.contains(mark))
 }
 
-/// Names of an article's text.
 fn is_body(key: &str) -> bool {
     let key = key.to_lowercase();
     matches!(key.as_str(), "body" | "articlebody" | "content" | "text" | "fulltext" | "full_text" | "maintext")
 }
 
-/// The text of one part of an article that is kept in parts: `{"type": "paragraph", "text": "…"}`.
+/// The text of one part of an article: `{"type": "paragraph", "text": "…"}`.
 fn part(item: &Value) -> Option<&str> {
     const KINDS: [&str; 7] = ["p", "paragraph", "html", "richtext", "rich_text", "paragraphblock", "core/paragraph"];
     const OF_A_CARD: [&str; 5] = ["title", "headline", "url", "slug", "author"];
     let kind = ["type", "__typename", "_type", "kind", "component"].iter().find_map(|key| item.get(*key)?.as_str())?;
     let kind = kind.to_lowercase();
     let of = |keys: &[&str]| keys.iter().find_map(|key| item.get(*key)?.as_str());
-    // `{"type": "text", "text": …}` is a piece of a line; under `content` it is a paragraph.
+    // `{"type": "text", "text": …}` is part of a line; with `content` it is a paragraph.
     let text = match kind.as_str() {
         "text" => of(&["content", "html"])?,
         kind if KINDS.contains(&kind) => of(&["text", "content", "html", "value", "body"])?,

@@ -1,22 +1,25 @@
-//! Cuts an article into passages a stance model can judge: a few sentences that belong together.
+//! Cuts an article into passages for the NLI model: a few related sentences each.
+//!
+//! [`passages`] keeps only prose. [`own_passages`], for the operator's documents, also keeps short lines, list items
+//! and table rows. Orders to a model are removed first.
 
 use std::collections::HashSet;
 
 use super::orders::without_orders;
 use super::{Article, text};
 
-/// Sentences in one passage: enough for a pronoun to find its name, few enough to be about one thing.
+/// Enough to resolve a pronoun, few enough for one subject.
 const MAX_SENTENCES: usize = 3;
-/// Characters. Shorter ones hold no claim; longer ones dilute it and overrun the model's window.
+/// Characters. Shorter passages contain no claim; longer ones exceed the model's window.
 const MIN_CHARS: usize = 40;
 const MAX_CHARS: usize = 600;
-/// A passage that has reached this takes no further sentence.
+/// A passage of this length takes no further sentence.
 const FULL_CHARS: usize = 320;
-/// The longest reports have about 200; beyond this a page is a dump, and the best passage is rarely at its end.
+/// The longest reports have about 200 passages.
 const MAX_PASSAGES: usize = 400;
 
-/// The article's passages in reading order: 40–600 characters each, one to three sentences of one paragraph, none twice.
-/// Title and description lead as one passage where they state something; lone headings and fragments are left out.
+/// Returns passages of 40–600 characters in reading order: one to three sentences of one paragraph. Title and
+/// description are the first, if they state something. Headings, fragments and repeats are omitted.
 pub fn passages(article: &Article) -> Vec<String> {
     let mut out = Collected::default();
     if let Some(lead) = lead(article) {
@@ -34,9 +37,8 @@ pub fn passages(article: &Article) -> Vec<String> {
     out.passages
 }
 
-/// The passages of a text that its owner wants read whole: prose as [`passages`] cuts it, and every short line, list item
-/// and table row beside it. Neighbouring short lines make one passage, each a sentence of its own; a row of a table says
-/// what its columns are called. 600 characters at most, none twice.
+/// Returns all text as passages of at most 600 characters. Neighbouring short lines form one passage, and table rows
+/// repeat their column names.
 pub fn own_passages(article: &Article) -> Vec<String> {
     let mut out = Collected::default();
     if let Some(lead) = lead(article) {
@@ -71,7 +73,7 @@ pub fn own_passages(article: &Article) -> Vec<String> {
     out.passages
 }
 
-/// The lines of a paragraph; one that is merely wrapped is a single one.
+/// Returns the lines of a paragraph; a wrapped paragraph is one line.
 fn own_lines(paragraph: &str) -> Vec<&str> {
     let lines: Vec<&str> =
         paragraph.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric)).collect();
@@ -84,7 +86,6 @@ fn own_lines(paragraph: &str) -> Vec<&str> {
     if lines.windows(2).any(goes_on) { vec![paragraph.trim()] } else { lines }
 }
 
-/// The cells of a table's row.
 fn cells(line: &str) -> Option<Vec<&str>> {
     let row = line.strip_prefix('|')?;
     let row: Vec<&str> = row.strip_suffix('|').unwrap_or(row).split('|').map(str::trim).collect();
@@ -97,7 +98,7 @@ fn told_row(names: &[&str], row: &[&str]) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Puts short lines together up to a readable size, each ended so that it stays a sentence.
+/// Joins short lines, each with a full stop so that it remains a sentence.
 fn join_short(short: &mut Vec<String>, out: &mut Collected) {
     let lines = std::mem::take(short);
     let mut current: Vec<&str> = Vec::new();
@@ -124,7 +125,7 @@ fn joined(lines: &[&str]) -> String {
     lines.iter().map(ended).collect::<Vec<_>>().join("\n")
 }
 
-/// Passages without repeats, compared by their letters and digits.
+/// Compared by letters and digits.
 #[derive(Default)]
 struct Collected {
     passages: Vec<String>,
@@ -139,7 +140,7 @@ impl Collected {
     }
 }
 
-/// Title and description as text, each only where it states something and the article does not say it again itself.
+/// Title and description, without a part that states nothing or that the article's opening repeats.
 fn lead(article: &Article) -> Option<String> {
     let opening: String = article.paragraphs.iter().take(3).map(|paragraph| text::letters(paragraph)).collect();
     let mut lead = String::new();
@@ -163,7 +164,6 @@ fn lead(article: &Article) -> Option<String> {
     (lead.chars().count() >= MIN_CHARS).then_some(lead)
 }
 
-/// Long enough to say something, no question, not cut off.
 fn is_statement(text: &str) -> bool {
     text.split_whitespace().count() >= 4 && !text.contains('?') && !text.ends_with(['…', ':']) && !text.ends_with("...")
 }
@@ -173,7 +173,6 @@ fn ends_sentence(text: &str) -> bool {
         .ends_with(['.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔'])
 }
 
-/// One paragraph's passages.
 fn windows(paragraph: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut current = String::new();
@@ -193,7 +192,6 @@ fn windows(paragraph: &str) -> Vec<String> {
         chars += length;
         count += 1;
     }
-    // A short last sentence belongs to what it follows.
     match out.last_mut() {
         Some(last) if chars < MIN_CHARS && last.chars().count() + 1 + chars <= MAX_CHARS => {
             if chars > 0 {
@@ -203,7 +201,7 @@ fn windows(paragraph: &str) -> Vec<String> {
         }
         _ => out.push(current),
     }
-    // What ends no sentence and is short is a heading, a caption or a list entry.
+    // Shorter texts without a sentence end are headings, captions or list items.
     out.retain(|passage| {
         let length = passage.chars().count();
         length >= MIN_CHARS && (length >= 90 || ends_sentence(passage))
@@ -211,7 +209,7 @@ fn windows(paragraph: &str) -> Vec<String> {
     out
 }
 
-/// A sentence, or the pieces of one too long for a passage: cut at the last clause end, else at the last space.
+/// Splits a sentence that is too long for a passage, at a clause end or space.
 fn pieces(sentence: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = sentence.trim();
@@ -233,7 +231,6 @@ fn pieces(sentence: &str) -> Vec<&str> {
     out
 }
 
-/// The sentences of a paragraph. One place, so that another splitter is one line away.
 fn sentences(paragraph: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;
@@ -267,7 +264,7 @@ fn sentences(paragraph: &str) -> Vec<&str> {
     out
 }
 
-/// Whether the word before a full stop is one that ends no sentence: an initial, a title, a unit.
+/// True for words whose full stop does not end a sentence: an initial, a title, a unit.
 fn is_abbreviation(head: &str) -> bool {
     let word = head.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '"' | '«')).next().unwrap_or_default();
     let initials = word.split('.').all(|part| part.chars().count() <= 1) && word.chars().any(char::is_uppercase);

@@ -1,7 +1,7 @@
-//! When a page was published and when it was changed, by all that it says of it.
+//! Determines when a page was published and changed.
 //!
-//! What is stated for machines comes first; but templates state the day of an import or of the last change, and then the
-//! day beside the heading, which is what readers and editors look at, is right four times of five.
+//! Dates in markup come first, but templates also state the day of an import or of the last change. In conflicts, the
+//! date near the heading is right in four of five cases.
 
 use chrono::{Datelike, Days};
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::dates::{self, ParsedDate};
 use super::json_ld::{string, types};
 use super::page::{DateKind, DateMark, Page};
 
-/// The tags a maintained extractor looks at for the publication date, the most trustworthy first.
+/// Meta tags with the publication date, the most reliable first.
 const PUBLISHED_TAGS: [&str; 43] = [
     "article:published_time",
     "article:published",
@@ -69,21 +69,20 @@ const MODIFIED_TAGS: [&str; 9] = [
     "lastmod",
 ];
 
-/// How much text may stand between a heading and the day beside it: a lead paragraph and the authors' names.
+/// Characters between a heading and a date after it: a lead paragraph and the authors' names.
 const BESIDE_HEADING: usize = 350;
-/// And how much between a day over the heading and the heading: what stands further up is the header's "today".
+/// Characters between a date and the heading below it. A date further up is the header's "today".
 const OVER_HEADING: usize = 50;
 
-/// When a page came to be and when it was changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Publication {
     pub(super) published: Option<ParsedDate>,
-    /// Nothing says that `published` is the day of publication; it is a day that stands somewhere on the page.
+    /// `published` is a date somewhere on the page, without evidence that it is the publication date.
     pub(super) is_guess: bool,
     pub(super) modified: Option<ParsedDate>,
 }
 
-/// `title` is the article's, by which its heading is told from the site's.
+/// The article's `title` identifies its heading.
 pub(super) fn read(
     page: &Page,
     nodes: &[&Map<String, Value>],
@@ -93,7 +92,7 @@ pub(super) fn read(
 ) -> Publication {
     let of_node = |node: &Map<String, Value>, key: &str| string(node, key).and_then(|text| dates::parse_dated(&text));
     let in_article = |key: &str| article.and_then(|node| of_node(node, key));
-    // A template's, or a video's in the text: said of the article by nothing but standing on its page.
+    // Dates of the template or of an embedded video, which may not be the article's.
     let in_pages = |key: &str| {
         let is_page = |node: &&&Map<String, Value>| {
             types(node).iter().any(|name| matches!(*name, "WebPage" | "VideoObject" | "ItemPage"))
@@ -111,7 +110,7 @@ pub(super) fn read(
         .or_else(|| in_pages("uploadDate"))
         .or_else(|| marked(DateKind::Published))
         .or_else(|| in_nodes("dateCreated"));
-    // What is told to come after the last change is what the page is about: a concert, a deadline.
+    // A date after the last change is the subject's: a concert, a deadline.
     let last = stated.zip(modified).map(|(stated, modified)| stated.day.max(modified.day) + Days::new(1));
     let is_in_time = |date: &ParsedDate| last.is_none_or(|last| date.day <= last);
     let told = in_title_tag(page).filter(|told| stated.is_none_or(|stated| told.day <= stated.day + Days::new(1)));
@@ -120,7 +119,7 @@ pub(super) fn read(
         (shown.beside.filter(|beside| is_in_time(&beside.0)), shown.over.filter(|over| is_in_time(&over.0)));
     let told = told.filter(is_in_time).map(|told| (told, DateKind::Line));
     let best = beside.or(told).or(over);
-    // A caption's day, or an event's, says nothing against a stated day that is shown as well.
+    // The date of a caption or event does not contradict a stated date that is also visible.
     let as_stated = stated.and_then(|stated| {
         let days = shown.days.iter().copied().chain(told.map(|told| told.0));
         days.into_iter().find(|day| within_a_day(&stated, day)).map(|day| on_day(stated, day))
@@ -132,7 +131,7 @@ pub(super) fn read(
         (None, Some(path), Some((shown, _))) => Some(on_day(shown, path)),
         (None, path, best) => path.or(best.map(|best| best.0)),
     };
-    // Right more often than what is stated, and by nothing but its place.
+    // More often right than the stated date, but only inferred from its position.
     let is_bare = known.zip(stated).is_some_and(|(known, stated)| {
         !within_a_day(&known, &stated) && best.is_some_and(|(_, kind)| kind == DateKind::Line)
     });
@@ -140,7 +139,7 @@ pub(super) fn read(
     Publication { published, is_guess: is_bare || known.is_none() && published.is_some(), modified }
 }
 
-/// The day that `day` says, at the moment that `moment` says where both may be one: days differ by time zones.
+/// Moves `moment` to the day of `day` if time zones can explain the difference, else returns `day`.
 fn on_day(moment: ParsedDate, day: ParsedDate) -> ParsedDate {
     if moment.day == day.day {
         moment
@@ -157,7 +156,7 @@ fn within_a_day(left: &ParsedDate, right: &ParsedDate) -> bool {
 
 fn parsed(mark: &DateMark) -> Option<ParsedDate> {
     let date = dates::parse_dated(&mark.value).or_else(|| dates::date_within(&mark.value));
-    // Before there were pages nothing was published on one: what stands there is what the text is about.
+    // Earlier dates are about the subject, because there were no web pages.
     date.filter(|date| date.day.year() >= 1995)
 }
 
@@ -165,23 +164,21 @@ fn first<'a>(marks: impl Iterator<Item = &'a DateMark>) -> Option<ParsedDate> {
     marks.into_iter().find_map(parsed)
 }
 
-/// The day with which the title tag ends, as in "Title | Politics | 28.04.2023".
+/// The date at the end of the title tag: "Title | Politics | 28.04.2023".
 fn in_title_tag(page: &Page) -> Option<ParsedDate> {
     let tag = page.title.as_deref()?;
     let (_, end) = tag.rsplit_once([',', '|', '–', '—']).or_else(|| tag.rsplit_once(" - "))?;
     (end.trim().len() <= 20).then(|| dates::parse_dated(end)).flatten()
 }
 
-/// The days that stand around the article's heading, and by which kind of mark.
 #[derive(Default)]
 struct Shown {
     beside: Option<(ParsedDate, DateKind)>,
     over: Option<(ParsedDate, DateKind)>,
-    /// All of them.
     days: Vec<ParsedDate>,
 }
 
-/// The days beside the article's heading and just over it.
+/// Finds the dates after the article's heading and directly above it.
 fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Shown {
     let is_title = |heading: &str| {
         title.is_some_and(|title| {
@@ -213,7 +210,7 @@ fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Show
         .filter(visible)
         .filter(|mark| (end..=end + BESIDE_HEADING).contains(&mark.at))
         .filter_map(dated)
-        // A `<time>` of the very moment of the last change ("a day ago") shows that and no day.
+        // A `<time>` equal to the last change shows only that ("a day ago").
         .filter(|(date, kind)| {
             *kind != DateKind::Time || !date.has_time || modified.is_none_or(|modified| modified.at != date.at)
         })
@@ -237,7 +234,7 @@ fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Show
     }
 }
 
-/// The day on a page that states none and shows none beside its heading.
+/// Finds a date if none is stated or near the heading.
 fn elsewhere(page: &Page) -> Option<ParsedDate> {
     let marked = |kind: DateKind, after_heading: bool| {
         first(

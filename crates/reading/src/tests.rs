@@ -1,4 +1,4 @@
-//! Promises of [`read_page`] as a whole.
+//! Tests of [`read_page`] as a whole.
 
 use proptest::prelude::*;
 
@@ -200,7 +200,7 @@ fn a_page_that_would_stop_a_worker_is_refused_as_too_costly() {
     let deep = format!("{article}<svg><style>{}{}", "<g>".repeat(100_000), "</x>".repeat(100_000));
     assert_eq!(read(&deep), Err(Junk::TooCostly));
     assert_eq!(Junk::TooCostly.as_str(), "too_costly");
-    // The values of a deep JSON-LD block are held once, however many levels are about the page.
+    // Values of a deep JSON-LD block are stored once, however many levels describe the page.
     let list = "{\"name\":\"one of many\"},".repeat(5_000);
     let block = format!("{}[{list}0]{}", "{\"mainEntity\":".repeat(100), "}".repeat(100));
     let html = format!("<script type=application/ld+json>{block}</script>{article}");
@@ -276,7 +276,7 @@ fn hostile_pages_are_read_in_bounded_time() {
         ("foster", format!("{text}<table>{}", "<b>x".repeat(50_000))),
         ("lists", format!("{text}{}", "<ul><li>".repeat(50_000))),
         ("scripts", format!("{text}{}", "<script><".repeat(50_000))),
-        // Each of the short texts asks whether it is part of a line whose other parts are many and empty.
+        // For each short text the rest of its line is visited, which has many empty parts.
         (
             "dates",
             format!(

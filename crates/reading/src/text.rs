@@ -1,7 +1,7 @@
-//! Small text cleaning that every reader here needs: white space, entities, tags.
+//! Text cleaning: white space, entities, tags.
 
-/// Collapses every run of white space (also no-break spaces) into one space, trims, and removes characters that are
-/// not seen (zero-width marks, soft hyphens, byte-order marks): they split words for whoever compares them.
+/// Collapses white space, including no-break spaces, and trims. Removes invisible characters (zero-width marks, soft
+/// hyphens, byte-order marks), because they split words.
 pub(super) fn collapse(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_collapsed(&mut out, text);
@@ -11,7 +11,7 @@ pub(super) fn collapse(text: &str) -> String {
     out
 }
 
-/// Appends `text` to `out` with white space collapsed, also across the seam. `out` may then end with one space.
+/// Appends `text` with collapsed white space. `out` may then end with one space.
 pub(super) fn push_collapsed(out: &mut String, text: &str) {
     for character in text.chars() {
         if character.is_whitespace() || character == '\u{2060}' {
@@ -29,22 +29,20 @@ fn is_invisible(character: char) -> bool {
         || (character.is_control() && !character.is_whitespace())
 }
 
-/// Plain text of a markup value: entities decoded once (publishers escape once too often, never thrice), tags removed,
-/// white space collapsed.
+/// Plain text of a markup value. Entities are decoded once more, because publishers escape twice.
 pub(super) fn plain(value: &str) -> String {
     let decoded = html_escape::decode_html_entities(value);
     if decoded.contains('<') { collapse(&strip_tags(&decoded)) } else { collapse(&decoded) }
 }
 
-/// The paragraphs of a value that may be plain text with line breaks or escaped HTML.
+/// Paragraphs of plain text with line breaks or of escaped HTML.
 pub(super) fn plain_paragraphs(value: &str) -> Vec<String> {
     let decoded = html_escape::decode_html_entities(value);
     let stripped = if decoded.contains('<') { strip_tags(&decoded) } else { decoded.into_owned() };
     stripped.lines().map(collapse).filter(|line| !line.is_empty()).collect()
 }
 
-/// Removes tags and comments; a tag that ends or begins a block becomes a line break, so that words do not run together.
-/// A `<` that opens no tag ("3 < 4") stays.
+/// Removes tags and comments. Block tags become line breaks; a `<` that opens no tag ("3 < 4") stays.
 fn strip_tags(html: &str) -> String {
     let mut out = String::with_capacity(html.len());
     let mut rest = html;
@@ -67,7 +65,7 @@ fn strip_tags(html: &str) -> String {
     out
 }
 
-/// Whether the element starts a line of its own.
+/// True if the element starts its own line.
 pub(super) fn is_block(name: &str) -> bool {
     matches!(
         name,
@@ -120,7 +118,7 @@ pub(super) fn cut(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// The letters and digits of a text, small, by which it is known again whatever stands between them.
+/// The letters and digits of a text in lower case, for comparisons.
 pub fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,5 +1,8 @@
-//! What the article is called: the headline that its publisher states as data, else the page's own heading, the title it
-//! is shared under, or its title tag.
+//! Finds the article's title: the headline in the page's data, else its heading, the title for sharing, or the title
+//! tag.
+//!
+//! Templates repeat the site's name, cut headlines, and write the title tag for search engines. The rules compare the
+//! sources to find the article's own wording.
 
 use std::collections::HashSet;
 
@@ -10,26 +13,23 @@ use super::json_ld::string;
 use super::page::{Heading, Mark, Page};
 use super::text;
 
-/// The names under which a title is stated for sharing and citing.
 const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
-/// Characters of a heading that may be the title: a shorter one is a section's name more often.
+/// Shorter headings are mostly section names.
 const MIN_HEADING: usize = 8;
-/// Shorter words ("und", "the") are shared by unrelated titles.
+/// Shorter words ("und", "the") occur in unrelated titles.
 const MIN_WORD: usize = 4;
-/// Letters of a site's name that may be a part of what is said of it, or of a heading that names it.
+/// Minimum letters of a site name for a comparison by containment.
 const MIN_NAME: usize = 4;
-/// Bytes of a title that are compared: a title is shorter, and a hostile one may be as long as its page. A longer headline
-/// is a text in the wrong place.
+/// Bytes. A hostile title may be as long as its page; a longer headline is misplaced text.
 const MAX_COMPARED: usize = 1_000;
 
-/// The letters of the names that the site goes by.
+/// The names of the site, as letters only.
 struct Site {
-    /// Its names as stated.
     stated: Vec<String>,
-    /// The label of its domain, which may be a word for what it tells of.
+    /// First label of the domain. It may also be a word for the article's subject.
     label: String,
     domain: String,
-    /// What its headings that lead home read: its name as its readers see it, or just "Home".
+    /// Headings that link to the home page: the site's name, or "Home".
     banners: Vec<String>,
 }
 
@@ -49,7 +49,6 @@ impl Site {
         }
     }
 
-    /// Whether a text of these letters is one of the names, and nothing but it.
     fn is(&self, letters: &str) -> bool {
         self.is_said(letters) || (!letters.is_empty() && self.label == letters)
     }
@@ -59,8 +58,8 @@ impl Site {
         self.stated.iter().chain(&self.banners).any(|name| name == letters)
     }
 
-    /// Whether one of `end` and a stated name holds the other ("BBC News"). "Home" would be held by too much, and so would
-    /// the domain's label in more than a few words.
+    /// True if `end` contains a site name or the reverse ("BBC News"). Banners are excluded because of "Home", and the
+    /// domain's label beyond three words.
     fn is_about(&self, end: &str) -> bool {
         let is_long = |name: &str| name.chars().count() >= MIN_NAME;
         let said = text::letters(end);
@@ -70,13 +69,12 @@ impl Site {
     }
 }
 
-/// Finds the title. `names` are the site's names as stated. What every heading is compared with is cut to its letters
-/// once.
+/// Finds the title. `names` are the stated names of the site.
 pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&str], url: &Url) -> Option<String> {
     let site = Site::of(page, names, url);
     let tag = page.title.as_deref().unwrap_or_default();
     let headline = headline(page, article).map(|title| without_site(&title, &site));
-    // Templates state the site's name where the article's title belongs. A home page has no other.
+    // Templates put the site's name in place of the article's title.
     let is_site = |title: &str| url.path() != "/" && site.is(&text::letters(title));
     let stated = SHARED
         .iter()
@@ -95,8 +93,8 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         .filter(|heading| heading.is_first && !text::letters(&heading.text).is_empty())
         .map(|heading| own_words(heading, &compared))
         .collect();
-    // A heading that the shared title repeats, or else the title tag, is the article's own wording. Of several, the
-    // others head anything: the navigation, a widget, the next article.
+    // A heading that the shared title or title tag repeats is the article's. Others may belong to the navigation, a
+    // widget or the next article.
     let is_repeated = |heading: &&String| match &stated {
         Some(title) => title.contains(heading.as_str()) || of_stated.as_ref() == Some(&text::letters(heading)),
         None => tag.contains(heading.as_str()),
@@ -108,12 +106,12 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         let marked = entry_title(&own, &[Mark::Entry, Mark::Headline], firsts.is_empty(), Some(&headline), &known);
         return Some(by_headline(headline, heading, marked, stated.as_deref(), of_tag.as_deref()));
     }
-    // What is shared is written for the article more often than a heading with microdata's mark alone.
+    // The shared title is more reliable than a heading with only microdata's mark.
     let marks: &[Mark] = if stated.is_some() { &[Mark::Entry] } else { &[Mark::Entry, Mark::Headline] };
     let entry = entry_title(&own, marks, firsts.is_empty(), stated.as_deref(), &known);
     let lower = if confirmed.is_none() { lower(&own, stated.as_deref().unwrap_or(tag)) } else { None };
-    // The title tag is worded for search engines, and a template may state it again for sharing: where nothing else is
-    // stated, the only heading is the article's own wording.
+    // The title tag is written for search engines, and templates repeat it as shared title. A single heading is then
+    // better.
     let only = heading.clone().filter(|heading| {
         firsts.len() == 1 && stated.as_deref().is_none_or(|title| is_reworded(heading, title, of_tag.as_deref(), page))
     });
@@ -124,7 +122,7 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
         .filter(|it| !it.is_empty())
 }
 
-/// A shared title that was cut for a card, as the article's heading or the title tag has it whole.
+/// Completes a shortened shared title from the heading or title tag.
 fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
     let said = shared.trim_end();
     if !(said.ends_with('…') || said.ends_with("...")) {
@@ -140,8 +138,8 @@ fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
     known.unwrap_or(shared)
 }
 
-/// Whether `heading` tells in other words what `shared` does, which only repeats the title tag. What stands in the heading
-/// whole was written for the article, and so was what is stated once more for another network.
+/// True if `heading` rewords `shared`, which only repeats the title tag. A `twitter:title`, or a heading that contains
+/// it, shows that it was written for the article.
 fn is_reworded(heading: &str, shared: &str, of_tag: Option<&str>, page: &Page) -> bool {
     of_tag.is_some_and(|tag| same_letters(tag, shared))
         && page.meta(&["twitter:title"]).is_none()
@@ -149,8 +147,7 @@ fn is_reworded(heading: &str, shared: &str, of_tag: Option<&str>, page: &Page) -
         && share_a_word(heading, shared)
 }
 
-/// The headline that a page states as data, unless it is cut or worded for search engines: then `heading`, the page's own,
-/// or the one that is `marked` as headline.
+/// Returns the data's headline. If it is cut or written for search engines, returns `heading` or the `marked` headline.
 fn by_headline(
     headline: String,
     heading: Option<String>,
@@ -158,39 +155,37 @@ fn by_headline(
     stated: Option<&str>,
     of_tag: Option<&str>,
 ) -> String {
-    // A headline that only repeats the title tag is worded for search engines, where the page is headed and shared under
-    // other words, or another headline is marked.
     let repeats_tag = of_tag.is_some_and(|tag| same_letters(tag, &headline));
     if let Some(marked) = marked.filter(|_| repeats_tag) {
         return marked;
     }
     let Some(full) = heading else { return headline };
     let for_search = repeats_tag && stated.is_some_and(|title| !same_letters(title, &headline));
-    // Some cut the headline (schema.org's readers show 110 characters); the page's own is then longer and begins the same.
+    // Sites cut the headline because schema.org readers show 110 characters.
     let cut = headline.trim_end_matches(['.', '…']);
     let may_be_cut = cut.len() < headline.len() || headline.chars().count() >= 90;
     let is_cut = may_be_cut && headline.len() < full.len() && full.starts_with(cut);
-    // What readers see over the article and what is shared agree, and the headline for machines stands alone. A title tag that
-    // says the same as they do tells that one title was written for all three, and the headline by itself.
+    // Heading and shared title agree, and the headline differs. A title tag that agrees with them means that the
+    // headline was written separately, and it stays.
     let holds = |whole: &str, title: &str| text::letters(whole).contains(&text::letters(title));
     let is_alone = stated.is_some_and(|title| same_letters(title, &full))
         && !of_tag.is_some_and(|tag| holds(tag, &full) || holds(tag, &headline));
     if is_cut || ((for_search || is_alone) && !same_letters(&full, &headline)) { full } else { headline }
 }
 
-/// JSON-LD's headline of the article, else microdata's.
+/// The headline in JSON-LD, else in microdata.
 fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
     let tag = page.title.as_deref().unwrap_or_default();
     let of_data = article.and_then(|node| {
         let short = |key: &str| string(node, key).filter(|title| title.len() <= MAX_COMPARED);
         let (headline, name) = (short("headline"), short("name"));
-        // Wikipedia puts a short description where the headline belongs and the title under `name`.
+        // Wikipedia has a description in `headline` and the title in `name`.
         match (&headline, &name) {
             (Some(stated), Some(other)) if !tag.contains(stated.as_str()) && tag.contains(other.as_str()) => name,
             _ => headline.or(name.filter(|name| tag.contains(name.as_str()))),
         }
     });
-    // A teaser may carry one too.
+    // Teasers have this property too.
     let marked = page.meta(&["headline"]).filter(|headline| {
         let letters_of_it = text::letters(headline);
         !letters_of_it.is_empty() && text::letters(tag).contains(&letters_of_it)
@@ -198,14 +193,13 @@ fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String>
     of_data.or_else(|| marked.map(str::to_owned))
 }
 
-/// The beginning of a headline that is too long for one: better than no title.
 fn long_headline(article: Option<&Map<String, Value>>) -> Option<String> {
     let headline = string(article?, "headline")?;
     Some(text::cut(&headline, MAX_COMPARED).trim_end().to_owned())
 }
 
-/// The headings that may be the article's: none beside it, and none that is the site's own, which reads the site's name
-/// or leads to its home page.
+/// Returns the headings that may be the article's: not in surroundings, not the site's name, not a link to the home
+/// page.
 fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> {
     page.heads
         .iter()
@@ -218,10 +212,10 @@ fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> 
         .collect()
 }
 
-/// The heading that the page's template marks as the article's. Marks on several headings are those of a list, and what
-/// is stated as `other` title stays where it stands in the heading whole, beside a kicker. A widget's only entry has the
-/// mark too: where a heading without it reads one of the page's titles (`known`, their letters), or a marked one of a lower
-/// rank has no word of the other title, it is no heading of the article.
+/// Returns the heading that the template marks as the article's. `known` are the letters of the page's titles.
+///
+/// Marks on several headings are a list. A heading with a kicker contains the `other` title. A widget's only entry is
+/// marked too: then another heading has a known title, or the entry shares no word with the other title.
 fn entry_title(
     own: &[&Heading],
     marks: &[Mark],
@@ -240,8 +234,7 @@ fn entry_title(
     (!adds && !is_beside && !said.is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
 }
 
-/// Where no title repeats a heading of the first rank, as it is the site's or empty, the article's heading may be of a
-/// lower one. It is known by the title that is stated, which repeats it whole beside the site's or a section's name.
+/// Finds a lower-rank heading that equals a part of the stated title, next to a site or section name.
 fn lower(own: &[&Heading], title: &str) -> Option<String> {
     let edges = edges(title);
     own.iter()
@@ -251,24 +244,21 @@ fn lower(own: &[&Heading], title: &str) -> Option<String> {
         .map(|heading| heading.text.clone())
 }
 
-/// The letters of a title, and of what stands before and after each of its separators.
 fn edges(title: &str) -> HashSet<String> {
     let title = text::cut(title, MAX_COMPARED);
     let parts = |&(at, found): &(usize, &str)| {
         let (before, after) = (title.get(..at)?, title.get(at + found.len()..)?);
         let is_inner = before.chars().next_back().is_some_and(char::is_alphanumeric)
             && after.chars().next().is_some_and(char::is_alphanumeric);
-        // A hyphen inside a word parts nothing.
         (found != "-" || !is_inner).then_some([before, after])
     };
     let separators = title.match_indices(['|', '»', '«', '–', '—', '-', ':', '·', '•', '/', '_']);
     separators.filter_map(|at| parts(&at)).take(20).flatten().chain([title]).map(text::letters).collect()
 }
 
-/// What a heading says of the article, without a kicker, a date or a subtitle that is set apart in it. `stated` are the
-/// letters of the titles that the page states.
+/// Returns a heading without a kicker, date or subtitle. `stated` are the letters of the page's titles.
 fn own_words(heading: &Heading, stated: &[String]) -> String {
-    // What is stated with all its parts is one title, written in two lines.
+    // If all its parts are stated, it is one title on two lines.
     let whole = text::letters(&heading.text);
     if heading.pieces.is_empty() || stated.iter().any(|title| title.contains(&whole)) {
         return heading.text.clone();
@@ -282,7 +272,6 @@ fn own_words(heading: &Heading, stated: &[String]) -> String {
     of_title.or(longer).unwrap_or(&heading.text).clone()
 }
 
-/// Whether a link leads to the home page of the site that the page is of.
 fn leads_home(link: &str, url: &Url) -> bool {
     let link = link.trim();
     if link.is_empty() || link.starts_with('#') {
@@ -292,16 +281,14 @@ fn leads_home(link: &str, url: &Url) -> bool {
     let (domain, path) = place(&to);
     let is_home = matches!(path.trim_matches('/'), "" | "index.html" | "index.php");
     let is_web = matches!(to.scheme(), "http" | "https");
-    // The home page of another site is what the article tells of.
     is_web && is_home && to.query().is_none() && !domain.is_empty() && domain == place(url).0
 }
 
-/// The registered domain and the path of an address; those of the copied page where it is an archive's copy.
+/// The registered domain and path of a URL, or of the copied page in an archive's URL.
 fn place(url: &Url) -> (String, &str) {
     let (host, path) = match url.path().rsplit_once("://") {
         Some((_, copied)) => {
             let (host, path) = copied.split_once('/').unwrap_or((copied, ""));
-            // An address within a path keeps the port that is written in it.
             (host.split(':').next().unwrap_or_default(), path)
         }
         None => (url.host_str().unwrap_or_default(), url.path()),
@@ -309,10 +296,10 @@ fn place(url: &Url) -> (String, &str) {
     (super::registered_domain(host), path)
 }
 
-/// Takes the site's name off a title's end or front ("… | Reuters", "… - BBC News", "The Blog » …").
+/// Removes the site's name from a title ("… | Reuters", "The Blog » …").
 fn without_site(title: &str, site: &Site) -> String {
     for separator in [" | ", " - ", " — ", " – ", " :: ", " · ", " • ", " « ", " » ", " / "] {
-        // A name may hold the separator itself.
+        // The name may contain the separator.
         let whole_name = title.match_indices(separator).take(10).find_map(|(at, _)| {
             let (head, tail) = (title.get(..at)?, title.get(at + separator.len()..)?);
             (head.chars().count() >= MIN_HEADING && site.is(&text::letters(tail))).then_some(head)
@@ -344,7 +331,6 @@ fn share_a_word(left: &str, right: &str) -> bool {
     words(&left.to_lowercase()).any(|word| of_right.contains(word))
 }
 
-/// The words that are long enough to say something.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() >= MIN_WORD)
 }

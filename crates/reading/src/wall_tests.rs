@@ -1,4 +1,4 @@
-//! Walls, shells and errors in the languages of our users, and the articles about them.
+//! Paywalls, shells and error pages in our users' languages, and articles about them.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn titled(title: &str, text: &str) -> Option<Junk> {
     page(&format!("<title>{title}</title>"), &format!("<p>{text}</p>"))
 }
 
-/// Words that say nothing, so that a page is not merely too short.
+/// Text without content, so that a page is not too short.
 const MORE: &str = " Here stand a few more words of the page, so that there is some text on it, as there is on most.";
 
 #[test]

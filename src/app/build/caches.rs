@@ -1,4 +1,6 @@
-//! What is remembered: in the process, and of providers' answers in the store for all processes.
+//! Builds the caches: in process memory, and for providers' answers also in the store for all processes.
+//!
+//! An answer that is empty or failed in part is kept for a shorter time.
 
 use std::sync::Arc;
 
@@ -15,12 +17,11 @@ use crate::pipeline::PreparedPage;
 use crate::providers::Answer;
 use crate::store::Store;
 
-/// What every answer cache is made of.
 pub(super) struct Caches<'a> {
     pub(super) config: &'a Config,
     pub(super) usage: &'a Arc<OutboundObserver>,
     pub(super) clock: &'a Arc<dyn Clock>,
-    /// The store's level; `None`: each process for itself.
+    /// The shared level in the store. `None`: each process caches alone.
     pub(super) fleet: Option<(&'a Store, &'a WriteBehind)>,
 }
 
@@ -38,7 +39,7 @@ impl Caches<'_> {
         SearchCache::new("search", settings, is_brief, self.level(form), observer(self.usage))
     }
 
-    /// The table holds the reviews alone.
+    /// Builds the cache of fact-checks. The shared table stores only the reviews.
     pub(super) fn fact_check(&self) -> FactCheckCache<Answer> {
         let settings = AnswerCacheSettings {
             capacity: self.config.cache.fact_check_entries,
@@ -52,7 +53,6 @@ impl Caches<'_> {
         FactCheckCache::new("fact_check", settings, is_brief, self.level(form), observer(self.usage))
     }
 
-    /// Answers of the language model, by what it was asked.
     pub(super) fn language_model(&self) -> AnswerCache<Value> {
         let ttl = self.config.llm.answer_ttl;
         let settings = AnswerCacheSettings {
@@ -60,7 +60,6 @@ impl Caches<'_> {
             ttl,
             empty_ttl: self.config.cache.empty_ttl,
         };
-        // A search that found nothing may find something soon.
         let is_brief = |answer: &Value| answer.get("urls").and_then(Value::as_array).is_some_and(Vec::is_empty);
         let form: Form<Value> = Form { write: |answer| Ok(Some(answer.clone())), read: Ok };
         AnswerCache::new("llm", settings, is_brief, self.level(form), observer(self.usage))
@@ -72,7 +71,6 @@ impl Caches<'_> {
     }
 }
 
-/// "Nothing found" may have been written about a moment later, and a part that failed may be well again.
 fn is_brief(answer: &Answer) -> bool {
     answer.is_empty() || !answer.is_whole()
 }

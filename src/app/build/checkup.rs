@@ -1,4 +1,6 @@
-//! The parts that a check-up looks at, each built by itself: one that cannot be had hides none of the others.
+//! Builds the parts that `doctor` checks.
+//!
+//! Each part is built separately, so that one failure does not hide the others.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,27 +28,24 @@ use crate::pipeline::{RulesHandle, SearchProviders};
 use crate::store::Store;
 use crate::supervisor::Supervisor;
 
-/// What can be looked at without a daemon.
 #[derive(Debug)]
 pub struct Checkup {
     config: Arc<Config>,
-    /// One whose schema is up to date.
+    /// A store with a current schema.
     store: Option<Store>,
     clock: Arc<dyn Clock>,
     pub models: Result<Models, AppError>,
-    /// None: none is configured.
+    /// `None`: not configured.
     pub translator: Result<Option<Arc<dyn Translator>>, AppError>,
-    /// None: none is configured.
     pub language_model: Option<Arc<LanguageModel>>,
     pub providers: Result<SearchProviders, AppError>,
     usage: Arc<OutboundObserver>,
 }
 
 impl Checkup {
-    /// Builds what can be built. Without a `store` this process shares no rates and breakers with others, and asks once
-    /// all the same. A part that asks somebody while it is built has as long as `limit` for it.
+    /// Builds all parts that can be built. Without a `store` no limits or breakers are shared. `limit` is the time for
+    /// parts that send requests while they are built.
     pub async fn new(mut config: Config, store: Option<&Store>, limit: Duration) -> Self {
-        // Each part is asked once.
         config.providers.retries = 0;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
@@ -59,13 +58,13 @@ impl Checkup {
             Err(_shown_by_its_own_line) => Arc::new(fallback.words) as Arc<dyn Embedder>,
         };
         let usage = Arc::new(OutboundObserver::default());
-        let Outside { providers, translator, language_model } =
+        let Clients { providers, translator, language_model } =
             outside(&config, store, &embedder, &clock, &usage, limit).await;
         let config = Arc::new(config);
         Self { config, store: store.cloned(), clock, models, translator, language_model, providers, usage }
     }
 
-    /// What waits in the queue; `None` where the queue is a table of a store that cannot be used.
+    /// Returns the queue depth, or `None` if the queue is a table of an unusable store.
     pub async fn queue(&self) -> Result<Option<QueueDepth>, AppError> {
         let store = match (&self.store, &self.config.amqp.url) {
             (Some(store), _) => store.clone(),
@@ -74,7 +73,7 @@ impl Checkup {
         };
         let supervisor = Supervisor::default();
         let _close_on_drop = supervisor.closing().clone().drop_guard();
-        // Tried once, so that what the broker says is heard before the check-up's time is up.
+        // One attempt, so that the broker's error arrives before the check times out.
         let (clock, patience) = (Arc::clone(&self.clock), Some(Duration::ZERO));
         let queue = queue(&self.config, &Purpose::Command, &store, clock, &supervisor, patience).await?;
         let depth = queue.depth().await?;
@@ -82,19 +81,18 @@ impl Checkup {
         Ok(Some(depth))
     }
 
-    /// Writes down what was asked, since providers count it too.
+    /// Stores the calls as usage, because providers count them too.
     pub async fn close(self) {
         if let Some(store) = &self.store {
             let counted = store.add_usage(self.clock.now(), &self.usage.hand_over()).await;
             if let Err(error) = counted {
-                tracing::warn!(%error, "the questions of the check-up could not be counted");
+                tracing::warn!(%error, "doctor calls could not be counted");
             }
         }
     }
 }
 
-/// Who is asked over the network.
-struct Outside {
+struct Clients {
     providers: Result<SearchProviders, AppError>,
     translator: Result<Option<Arc<dyn Translator>>, AppError>,
     language_model: Option<Arc<LanguageModel>>,
@@ -107,12 +105,12 @@ async fn outside(
     clock: &Arc<dyn Clock>,
     usage: &Arc<OutboundObserver>,
     limit: Duration,
-) -> Outside {
+) -> Clients {
     let http = match HttpClient::live(&config.fetch.user_agent) {
         Ok(http) => http,
         Err(error) => {
             let failed = || setup("the HTTP client", &error);
-            return Outside { providers: Err(failed()), translator: Err(failed()), language_model: None };
+            return Clients { providers: Err(failed()), translator: Err(failed()), language_model: None };
         }
     };
     let ledger: Arc<dyn Ledger> = match store {
@@ -121,14 +119,13 @@ async fn outside(
     };
     let followers = Mutex::default();
     let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &followers };
-    // Built first: a provider that cannot be had does not hide them. Nothing is known beforehand: each is asked.
+    // Built first, so that a failed provider does not hide them. No cache, so each service is called.
     let caches = Caches { config, usage, clock, fleet: None };
     let language_model = language_model::build(&config.llm, &gates, caches.language_model());
     let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
-    // The store is the only one that is asked here.
     let providers = timeout(limit, Box::pin(searches(gates, store, embedder))).await;
     let providers = providers.unwrap_or(Err(AppError::Silent { component: "the store of the domain rules", limit }));
-    Outside { providers, translator: Ok(translator), language_model }
+    Clients { providers, translator: Ok(translator), language_model }
 }
 
 async fn searches(

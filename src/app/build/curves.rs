@@ -1,4 +1,6 @@
-//! The file of fitted curves that `scoring.calibration` names.
+//! Reads the fitted files that `scoring.calibration` and `scoring.decision` name.
+//!
+//! `eval` writes both files.
 
 use std::path::Path;
 
@@ -8,7 +10,6 @@ use crate::config::ScoringConfig;
 use crate::judging::calibration::Fitted;
 use crate::judging::decision::fit;
 
-/// The curves of a file that `eval` wrote.
 pub(in crate::app) fn read(path: &Path) -> Result<Fitted, AppError> {
     let wrong = |why: String| {
         let mend = "name a file that `corroborate eval FILE --calibration OUT` wrote, or leave scoring.calibration out";
@@ -18,7 +19,6 @@ pub(in crate::app) fn read(path: &Path) -> Result<Fitted, AppError> {
     Fitted::parse(&text).map_err(wrong)
 }
 
-/// The coefficients of a file that `eval` wrote.
 pub(super) fn decision(path: &Path) -> Result<fit::Fitted, AppError> {
     let wrong = |why: String| {
         let mend = "name a file that `corroborate eval FILE --decision OUT` wrote, or leave scoring.decision out";
@@ -28,16 +28,19 @@ pub(super) fn decision(path: &Path) -> Result<fit::Fitted, AppError> {
     fit::Fitted::parse(&text).map_err(wrong)
 }
 
-/// Curves bend the figures of the judge they were fitted on. Said and not refused: a model may have two names.
+/// Warns if the curves were fitted on another judge. Not an error: a model may have two names.
 pub(super) fn warn_of_another_judge(scoring: &ScoringConfig, judge: &str) {
     let Some(Ok(fitted)) = scoring.calibration.as_deref().map(read) else { return };
     let is_own = |by: &str| judge.split('+').any(|own| bare(own) == bare(by));
     if !fitted.judge.split(" and ").any(is_own) {
-        tracing::warn!(fitted_on = fitted.judge, judge, "scoring.calibration was fitted on another judge's figures");
+        tracing::warn!(
+            fitted_on = fitted.judge,
+            judge,
+            "scoring.calibration was fitted for another judge, so confidence is unreliable; refit it with `eval --calibration`"
+        );
     }
 }
 
-/// A judge's name without what says that it is a model.
 fn bare(judge: &str) -> &str {
     judge.trim_start_matches("model:")
 }

@@ -1,4 +1,6 @@
-//! How providers are asked: the provider's own habits with the operator's limits on top.
+//! Builds the gates: each provider's defaults with the operator's limits.
+//!
+//! Processes share a gate's limits, except for local providers and translation servers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,23 +9,20 @@ use super::{OutboundObserver, observer};
 use crate::config::{ApiKey, Config, ProviderConfig};
 use crate::domain::Clock;
 use crate::outbound::ledger::Ledger;
-use crate::outbound::{Fleet, Follower, Gate, GateSettings, HttpClient, Identity, NoObserver};
+use crate::outbound::{BreakerSync, Fleet, Gate, GateSettings, HttpClient, Identity, NoObserver};
 use crate::providers::{Storage, profile};
 
-/// What every gate is made of.
 pub(super) struct Gates<'a> {
     pub(super) config: &'a Config,
     pub(super) http: &'a HttpClient,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) usage: &'a Arc<OutboundObserver>,
-    /// What all processes share.
     pub(super) ledger: &'a Arc<dyn Ledger>,
-    /// Of every gate that shares it.
-    pub(super) followers: &'a Mutex<Vec<Follower>>,
+    pub(super) followers: &'a Mutex<Vec<BreakerSync>>,
 }
 
 impl Gates<'_> {
-    /// A gate with the provider's own habits (attempts that cost, a throttle that lasts) and the operator's limits.
+    /// Returns a gate with the provider's defaults (attempts that cost, long throttling) and the operator's limits.
     pub(super) fn gate(&self, habits: fn(Duration) -> GateSettings, one: &ProviderConfig) -> Gate {
         let all = &self.config.providers;
         let habits = habits(one.cooldown.unwrap_or(self.config.enrichment.provider_cooldown));
@@ -42,22 +41,21 @@ impl Gates<'_> {
         self.shared(settings, Fleet { identity, monthly_limit: one.monthly_limit, ..self.fleet() })
     }
 
-    /// A gate with settings that are complete.
     pub(super) fn guard(&self, settings: GateSettings) -> Gate {
-        // What lies on this machine is no business of the others: a folder that is gone here may be there.
+        // A local folder that is missing here may exist on another machine.
         if profile(settings.name).is_some_and(|profile| profile.local) {
             return Gate::new(settings, self.http.clone(), Arc::clone(self.clock), observer(self.usage));
         }
         self.shared(settings, self.fleet())
     }
 
-    /// A gate for one of several places at which a provider is asked: with a rate and a breaker of its own, which a new
-    /// address or key begins anew.
+    /// Returns a gate for one of several addresses of a provider. A new address or key resets its rate limit and
+    /// breaker.
     pub(super) fn place(&self, settings: GateSettings, name: &str, identity: Identity) -> Gate {
         self.shared(settings, Fleet { part: Some(name.to_owned()), identity, ..self.fleet() })
     }
 
-    /// A gate for a translation server, whose calls are counted as those to a model and not to a provider.
+    /// Returns the gate of a translation server, whose calls count as model calls.
     pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
         let translate = &self.config.translate;
         let identity = identity(translate.base_url.as_ref(), translate.api_key.as_ref());
@@ -65,8 +63,8 @@ impl Gates<'_> {
         Gate::in_fleet(settings, self.http.clone(), Arc::clone(self.clock), Arc::new(NoObserver), fleet)
     }
 
-    /// The gate of the language model, which counts its calls itself: its rate, its breaker and its price are those of the
-    /// whole fleet.
+    /// Returns the gate of the language model, which counts its own calls. All processes share its rate limit, breaker
+    /// and price.
     pub(super) fn language_model(&self, settings: GateSettings) -> Gate {
         let (http, clock) = (self.http.clone(), Arc::clone(self.clock));
         let llm = &self.config.llm;

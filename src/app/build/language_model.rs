@@ -1,4 +1,6 @@
-//! The language model, where the operator has one.
+//! Builds the language model, if one is configured.
+//!
+//! All uses share one gate. To add a use, add its switch in `uses`.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,13 +17,13 @@ use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses}
 use crate::outbound::ledger::{Ledger, LocalLedger};
 use crate::outbound::{GateSettings, HttpClient};
 
-/// Failures in a row after which the server is left alone for [`REST`].
+/// Consecutive failures that open the breaker for [`REST`].
 const FAILURES: u32 = 5;
 const REST: Duration = Duration::from_mins(1);
-/// An answer of some thousand tokens is a few kilobytes; a server that sends more sends something else.
+/// Largest answer in bytes. An answer of some thousand tokens is a few kilobytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// The model with the uses that are switched on; `None` without an address or a name.
+/// Returns `None` without an address or a name.
 pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<Value>) -> Option<Arc<LanguageModel>> {
     let (base, model) = (config.base_url.as_ref()?, config.model.as_ref()?);
     let prices = Prices {
@@ -30,7 +32,6 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<
         output_usd_per_million: config.output_usd_per_million,
         search_usd: config.search_cost_usd,
     };
-    // A search that is switched off makes no other call dearer.
     let prices = if config.search_enabled { prices } else { Prices { search_usd: 0.0, ..prices } };
     let gate = GateSettings {
         name: "llm",
@@ -38,12 +39,12 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<
         max_wait: config.timeout,
         timeout: config.timeout,
         max_bytes: MAX_ANSWER,
-        // What it wrote is paid for whether or not it came through.
+        // A lost answer is charged too.
         max_attempts: 1,
         cooldown: REST,
         failures_to_open: FAILURES,
         daily_limit: None,
-        // Set aside for each call; what it cost less is given back when it has answered.
+        // Reserved per call; the unused part is returned after the answer.
         cost_usd: prices.reserve(config.max_tokens, config.search_enabled),
     };
     let settings = ModelSettings {
@@ -58,7 +59,7 @@ pub(super) fn build(config: &LlmConfig, gates: &Gates<'_>, answers: AnswerCache<
     Some(Arc::new(LanguageModel::new(settings, gates.language_model(gate), answers)))
 }
 
-/// The same for a process that shares nothing with others; only where it is to adjudicate.
+/// Returns the model of a process that shares no state, if it adjudicates.
 pub(super) fn of_process(
     config: &Config,
     clock: &Arc<dyn Clock>,

@@ -1,4 +1,7 @@
-//! Wiring: one function per part, each a list of what it is made of. Gates and providers have files of their own.
+//! Builds the parts of the application, one function per part.
+//!
+//! [`open`] opens the store and builds all parts for a [`Purpose`]. Gates, caches, models and providers have their own
+//! files.
 
 mod caches;
 mod checkup;
@@ -38,7 +41,7 @@ use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
-use crate::outbound::{BuildError, Follower, HttpClient, Tenant, Tenants};
+use crate::outbound::{BreakerSync, BuildError, HttpClient, Tenant, Tenants};
 use crate::parsing::Parsers;
 use crate::pipeline::rescore::Terms;
 use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
@@ -47,20 +50,18 @@ use crate::providers::knowledge::seeds;
 use crate::store::{JudgedBy, Store, StoreError, TableQueue};
 use crate::supervisor::Supervisor;
 
-/// What the application is opened for.
 #[derive(Debug)]
 pub enum Purpose {
-    /// The daemon: its own broker connection, all providers. Without a worker it takes nothing from the queues.
+    /// The daemon, with its own broker connection. Without a worker it takes nothing from the queues.
     Daemon { worker: bool },
-    /// One command that neither reads nor feeds a queue: a broker that is away must not stop it.
+    /// One command that uses no queue, so a missing broker does not stop it.
     Check,
-    /// One command: no broker consumer, results are not published.
+    /// One command that consumes no queue and publishes no results.
     Command,
-    /// Answers come from recordings, in a folder of its own, on the day the recordings speak of.
+    /// Answers come from recordings.
     Recorded(Recorded),
 }
 
-/// A recorded world.
 #[derive(Debug)]
 pub struct Recorded {
     pub archive: Arc<Archive>,
@@ -68,25 +69,23 @@ pub struct Recorded {
     pub now: DateTime<Utc>,
 }
 
-/// What becomes of the exchanges with providers and pages.
 #[derive(Debug, Clone)]
 pub enum Exchanges {
     Live,
-    /// Every one is kept. Nothing that is known already stands in for asking, or the recording would lack it.
+    /// Caches are off, so that the recording is complete.
     Record(Arc<Recorder>),
-    /// All of them come from recordings, on the day these were made, in a store that is thrown away.
+    /// With the date of the recordings and an ephemeral database.
     Replay(Arc<Archive>),
 }
 
-/// Where answers and pages come from, what time it is, and where what is learnt goes.
-struct World {
+struct Environment {
     http: HttpClient,
     pages: PageSource,
     clock: Arc<dyn Clock>,
     opened: OpenStore,
 }
 
-impl World {
+impl Environment {
     async fn open(config: &Config, purpose: &Purpose, exchanges: &Exchanges) -> Result<Self, AppError> {
         let client = |made: Result<HttpClient, BuildError>| made.map_err(|error| setup("the HTTP client", error));
         let agent = &config.fetch.user_agent;
@@ -109,7 +108,7 @@ impl World {
             (_, Exchanges::Replay(archive)) => {
                 let now = archive.recorded_at().unwrap_or_else(|| SystemClock.now());
                 let clock: Arc<dyn Clock> = match purpose {
-                    // A daemon's leases and delays need a time that passes.
+                    // A daemon's leases and delays need a running clock.
                     Purpose::Daemon { .. } => Arc::new(ShiftedClock::starting_at(now)),
                     _ => Arc::new(FixedClock(now)),
                 };
@@ -133,7 +132,7 @@ impl World {
     }
 }
 
-/// A replay needs no keys: a provider that was recorded is asked again without its own.
+/// Adds placeholder keys for recorded providers, so that a replay needs no keys.
 fn with_recorded_keys(config: Arc<Config>, archive: &Archive) -> Arc<Config> {
     let mut config = Arc::unwrap_or_clone(config);
     let keyed = &mut config.providers;
@@ -148,23 +147,21 @@ fn with_recorded_keys(config: Arc<Config>, archive: &Archive) -> Arc<Config> {
     Arc::new(config)
 }
 
-/// What a [`World`] is beside its store.
-struct Outside {
+struct Clients {
     http: HttpClient,
     pages: PageSource,
     clock: Arc<dyn Clock>,
 }
 
-/// What [`assemble`] makes of an open store.
 struct Assembled {
     services: Arc<Services>,
     queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
-    followers: Vec<Follower>,
+    followers: Vec<BreakerSync>,
     behind: WriteBehind,
 }
 
-/// Opens the store and builds the parts on it. Where a part cannot be built, the store is closed again.
+/// Opens the store and builds the parts on it. Closes the store on an error.
 pub(super) async fn open(
     config: Arc<Config>,
     purpose: Purpose,
@@ -172,9 +169,9 @@ pub(super) async fn open(
     steps: Steps,
 ) -> Result<App, AppError> {
     let config = if let Exchanges::Replay(archive) = &exchanges { with_recorded_keys(config, archive) } else { config };
-    let World { http, pages, clock, opened } = World::open(&config, &purpose, &exchanges).await?;
+    let Environment { http, pages, clock, opened } = Environment::open(&config, &purpose, &exchanges).await?;
     let store = opened.store.clone();
-    let outside = Outside { http, pages, clock };
+    let outside = Clients { http, pages, clock };
     let supervisor = Supervisor::default();
     let close_on_drop = supervisor.closing().clone().drop_guard();
     opened.watch(&supervisor);
@@ -200,11 +197,11 @@ async fn assemble(
     purpose: &Purpose,
     exchanges: &Exchanges,
     store: &Store,
-    outside: Outside,
+    outside: Clients,
     steps: Steps,
     supervisor: &Supervisor,
 ) -> Result<Assembled, AppError> {
-    let Outside { http, pages, clock } = outside;
+    let Clients { http, pages, clock } = outside;
     let now = clock.now();
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
     let models = models::build(config, &clock, &fallback, patience(purpose), supervisor).await?;
@@ -218,7 +215,7 @@ async fn assemble(
     seeds::install(store, &models.embedder).await?;
     let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
     let pages = PageFetcher::new(page_settings(config), pages).map_err(|error| setup("the page fetcher", error))?;
-    // Recordings are nobody's host.
+    // A replay sends no requests to hosts.
     let pages = if matches!(exchanges, Exchanges::Replay(_)) { pages } else { pages.in_fleet(store) };
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let parsers: Arc<Parsers> = Arc::default();
@@ -233,7 +230,7 @@ async fn assemble(
     let mut providers = providers::build(&parts)?;
     own::gatherers(&parts, &steps.gatherers, &mut providers);
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // What others found, and what the tenants have spent, is known before the first call.
+    // Before the first call.
     learn(store, &followers).await?;
     let tenants = tenants(config);
     if !tenants.is_empty() {
@@ -283,7 +280,6 @@ fn tenants(config: &Config) -> Arc<Tenants> {
     Arc::new(Tenants::new(all.collect()))
 }
 
-/// Which models are at work, and which providers are not.
 fn log_parts(services: &Services) {
     let Models { embedder, stance, reranker } = &services.models;
     tracing::info!(
@@ -291,7 +287,7 @@ fn log_parts(services: &Services) {
         model.stance = stance.name(),
         model.reranker = reranker.name(),
         model.translator = services.translator.as_ref().map(|translator| translator.name()),
-        "the models at work"
+        "models loaded"
     );
     if let Some(advice) = advice(stance.as_ref(), services.translator.is_some()) {
         tracing::info!("{advice}");
@@ -301,7 +297,7 @@ fn log_parts(services: &Services) {
     }
 }
 
-/// The configuration's numbers and the store's lists. The configured lists are installed first where no process has done so.
+/// Returns the configured numbers and the store's lists. Installs the configured lists first if no process has.
 pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Terms, AppError> {
     store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
     let (rules, version) = store.domain_rules().await?;
@@ -316,8 +312,8 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
     })
 }
 
-/// What judges texts that are given: models, rules and settings, without a store, providers or a queue. Nobody outside is
-/// asked but the language model, where it is to adjudicate; a translator is what the labelled file brings.
+/// Services that judge given texts, without store, providers or queue. Only a language model that adjudicates is
+/// called. The labelled file may bring a translator.
 pub(super) async fn judging(
     config: &Config,
     translator: Option<Arc<dyn Translator>>,
@@ -353,7 +349,7 @@ pub(super) async fn judging(
     }))
 }
 
-/// A daemon starts beside its model servers, a person waits for nobody.
+/// Returns how long to wait for model servers, which may start together with a daemon.
 const fn patience(purpose: &Purpose) -> Patience {
     match purpose {
         Purpose::Daemon { .. } => Patience::DAEMON,
@@ -361,8 +357,8 @@ const fn patience(purpose: &Purpose) -> Patience {
     }
 }
 
-/// One look at what the fleet shares, taken over by every gate.
-pub(super) async fn learn(store: &Store, followers: &[Follower]) -> Result<(), StoreError> {
+/// Reads the shared state once and applies it to every gate.
+pub(super) async fn learn(store: &Store, followers: &[BreakerSync]) -> Result<(), StoreError> {
     let asked = tokio::time::Instant::now();
     let snapshot = store.fleet().await?;
     let received = tokio::time::Instant::now();
@@ -372,8 +368,8 @@ pub(super) async fn learn(store: &Store, followers: &[Follower]) -> Result<(), S
     Ok(())
 }
 
-/// Recordings hold what came from outside. What we know ourselves is not in them, and what goes past the outbound client
-/// could be neither recorded nor kept offline. Feeds are read beforehand into our own store, which a replay lacks.
+/// Removes sources that a recording cannot hold: built-in knowledge, and a database outside the outbound client. Feeds
+/// are read into the store before the run, and a replay lacks that store.
 fn apart(providers: &mut SearchProviders, exchanges: &Exchanges) {
     providers.knowledge = None;
     let what = if matches!(exchanges, Exchanges::Record(_)) { "recorded" } else { "replayed" };
@@ -381,14 +377,14 @@ fn apart(providers: &mut SearchProviders, exchanges: &Exchanges) {
         let before = list.len();
         list.retain(|provider| provider.name() != name);
         if list.len() < before {
-            tracing::warn!(provider = name, "{holds} cannot be {what}; it is not asked in this run");
+            tracing::warn!(provider = name, "{holds} cannot be {what}; it is skipped in this run");
         }
     };
     without(&mut providers.own, "database", "what a database answers");
     without(&mut providers.search, "feeds", "what feeds held before this run");
 }
 
-/// Whether a command does again what was done before; a queue's messages are done once.
+/// Returns true for a recorded check, which repeats work. Queue messages are processed once.
 const fn redoes(purpose: &Purpose, exchanges: &Exchanges) -> bool {
     matches!((purpose, exchanges), (Purpose::Check, Exchanges::Record(_)))
 }
@@ -401,8 +397,8 @@ pub(super) fn setup(component: &'static str, error: impl std::fmt::Display) -> A
     AppError::Setup { component, detail: error.to_string() }
 }
 
-/// RabbitMQ where an address is given, else the table. A broker that is away is waited for as long as `patience`, or as
-/// the broker's own settings say.
+/// Opens RabbitMQ if an address is configured, else the table queue. Waits for the broker up to `patience`, else up to
+/// the broker's own setting.
 async fn queue(
     config: &Config,
     purpose: &Purpose,
@@ -443,7 +439,7 @@ async fn queue(
     let table = Arc::new(table.read_by(clock).limited_to(config.queue.delivery_limit));
     let (attend, closing) = (TableQueue::attend(Arc::downgrade(&table)), supervisor.closing().clone());
     supervisor.spawn("the queue lease renewal", supervisor.closing(), async move {
-        // It ends by itself some time after the queue was dropped.
+        // Ends some time after the queue was dropped.
         let _attended = closing.run_until_cancelled(attend).await;
     });
     Ok(table)

@@ -1,5 +1,6 @@
-//! The models this process works with, chosen once at the start: for each task a server's, else the one the operator
-//! brought, else the one that ships, else none.
+//! Chooses and loads the models once at the start.
+//!
+//! For each task the order is: a model server, a folder of the operator, a bundled model, the built-in fallback.
 
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use crate::inference::{Embedder, Fallback, ModelFolder, Models, Reranker, Stance
 use crate::outbound::HttpClient;
 use crate::supervisor::Supervisor;
 
-/// What the models are chosen from.
 struct Choice<'a> {
     config: &'a Config,
     /// In `MODELS_DIR`.
@@ -26,8 +26,8 @@ struct Choice<'a> {
     supervisor: &'a Supervisor,
 }
 
-/// Chooses and loads them; `supervisor` watches their threads. What is configured and cannot be had stops the start: judging
-/// by another model than the operator chose would be found out by its verdicts.
+/// Loads the models; `supervisor` watches their threads. A configured model that cannot be loaded stops the start,
+/// because another model would silently change verdicts.
 pub(super) async fn build(
     config: &Config,
     clock: &Arc<dyn Clock>,
@@ -40,7 +40,7 @@ pub(super) async fn build(
         None => Vec::new(),
     };
     let remote = if config.inference.servers().next().is_some() {
-        // Also in a replayed run: what models say is no part of a recording.
+        // Recordings hold no model answers.
         let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
         let connected = remote::connect(&config.inference, &http, clock, patience).await;
         connected.map_err(|error| setup("the model server", error))?
@@ -57,7 +57,7 @@ pub(super) async fn build(
 impl Choice<'_> {
     fn embedder(&self) -> Result<Arc<dyn Embedder>, AppError> {
         if let Some(remote) = &self.remote.embedder {
-            // Which languages a server's model reads it does not say; it is the operator's choice for their items.
+            // A server does not report the languages of its model.
             return Ok(Arc::new(remote.clone()));
         }
         let Some(folder) = self.folder(Task::Embedding)? else {
@@ -79,7 +79,7 @@ impl Choice<'_> {
         for folder in folders.map_err(|error| setup("models", error))? {
             let languages = ModelLanguages::new(&folder.manifest.languages);
             let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
-            // The rules stand beside a model in every language.
+            // The rules judge in addition to a model.
             routed = Some(match routed {
                 None => RoutedStance::new(model, languages, rules),
                 Some(routed) => routed.and(model, languages),
@@ -97,7 +97,7 @@ impl Choice<'_> {
             let model = local::reranker(folder, self.supervisor)?;
             return if languages.is_every() { Ok(model) } else { Ok(Arc::new(RoutedReranker::new(model, languages))) };
         }
-        // A server does not say how far its cosines reach, and another model's range would call everything on topic.
+        // A server does not report its cosine range, and another model's range would put every passage on topic.
         let own = self.own_embedder()?;
         if self.config.inference.reranker == AUTO
             && let Some(range) = own.and_then(|folder| sets::cosine_of(&folder.manifest))
@@ -107,19 +107,18 @@ impl Choice<'_> {
         Ok(Arc::new(self.fallback.reranker))
     }
 
-    /// The embedder of this process; `None` where a server or hashed words stand in its place.
+    /// Returns `None` if a server or the hashed fallback is used.
     fn own_embedder(&self) -> Result<Option<&ModelFolder>, AppError> {
         if self.remote.embedder.is_some() { Ok(None) } else { self.folder(Task::Embedding) }
     }
 
-    /// The folder of that task's model; `None` where it is to be done without, or where there is none.
+    /// Returns `None` if no model is wanted or exists.
     fn folder(&self, task: Task) -> Result<Option<&ModelFolder>, AppError> {
         let wanted = choice::wanted(&self.config.inference, task);
         choose(task, wanted, &self.brought, &self.shipped).map_err(|error| setup("models", error))
     }
 }
 
-/// Models in this process.
 #[cfg(feature = "models")]
 mod local {
     use std::sync::Arc;
@@ -130,7 +129,7 @@ mod local {
     use crate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
     use crate::inference::{Embedder, ModelFolder, Reranker, StanceModel};
 
-    /// Reports the crash of a model's thread, after which no text gets an answer.
+    /// Reports the crash of a model's thread, which ends all its answers.
     fn watch(supervisor: &Supervisor, task: &'static str, crashed: CancellationToken) {
         let stop = supervisor.closing().clone();
         supervisor.spawn(task, supervisor.closing(), async move {
@@ -160,7 +159,7 @@ mod local {
                 model = folder.manifest.name,
                 calibrated_with = fitted.embedder,
                 at_work = if at_work.is_empty() { "no embedder of this process" } else { at_work },
-                "the stance model judges without the cosine, which it knows of one embedder only"
+                "NLI model runs without the cosine, because its calibration names another embedder"
             );
         }
         Ok(Arc::new(model.beside(at_work)))
@@ -173,7 +172,7 @@ mod local {
     }
 }
 
-/// This build runs none.
+/// A build without local models.
 #[cfg(not(feature = "models"))]
 mod local {
     use std::sync::Arc;
@@ -240,12 +239,10 @@ mod tests {
             claim: Arc::new(claim.clone().embedded(vectors[0].clone(), EmbeddingSpace::Meaning)),
             passage: Arc::new(passage.clone().embedded(vectors[1].clone(), EmbeddingSpace::Meaning)),
         };
-        // The shipped stance model counts the cosines of the shipped embedder: without vectors it says something else.
         let judged = models.stance.judge(&[pair(&vectors), pair(&[Vec::new(), Vec::new()])]).await.unwrap();
         assert_ne!(judged[0].probabilities, judged[1].probabilities);
     }
 
-    /// A small model of random weights in the place of one of a set.
     #[cfg(feature = "models")]
     fn pulled(models: &std::path::Path, fixture: &str, name: &str, repository: &str) {
         let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(fixture);

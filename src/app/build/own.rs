@@ -1,4 +1,7 @@
-//! The operator's own sources: folders, endpoints, a database, and those of a program that uses this library.
+//! Builds the operator's own sources: folders, endpoints, a database, feeds, and sources of a program that uses this
+//! library.
+//!
+//! A new kind of source needs a function here and a call in [`build`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +14,7 @@ use crate::pipeline::{Gatherers, SearchProviders};
 use crate::providers::{api, corpus, database, feeds, gatherer};
 use crate::store::{ExternalDatabase, ExternalSettings};
 
-/// Builds those that are configured. A setting that cannot work stops the start with its mend.
+/// Builds the configured sources. An invalid setting stops the start.
 pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
     folders(parts, found)?;
     endpoints(parts, found)?;
@@ -20,12 +23,11 @@ pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<()
     Ok(())
 }
 
-/// A gate with the provider's own habits: nothing of the operator's limits fits what is his own.
+/// Returns a gate without the operator's limits, which do not apply to own sources.
 fn gate(parts: &Parts<'_>, habits: fn(Duration) -> GateSettings) -> Gate {
     parts.gates.guard(habits(parts.gates.config.enrichment.provider_cooldown))
 }
 
-/// The sources of a program that uses this library, beside the others or in their place.
 pub(super) fn gatherers(parts: &Parts<'_>, gatherers: &Gatherers, found: &mut SearchProviders) {
     let theirs = match gatherers {
         Gatherers::Beside(theirs) => theirs,
@@ -96,9 +98,9 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     let bad = |error: &dyn std::fmt::Display| setup("providers.database", error);
     let external = ExternalDatabase::new(url, settings).map_err(|error| bad(&error))?;
     let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
-    // The server ends a query in time; a connection that is being made comes before that.
+    // The server limits the query; the rest is for connecting.
     let settings = GateSettings { timeout: config.timeout * 2, ..habits };
-    // Its address holds its password, and both are read at the start alone.
+    // The URL contains the password.
     let address = ApiKey::from(url.clone());
     let gate = parts.gates.place(settings, &config.name, Identity::new("", Some(&address)));
     let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
@@ -106,7 +108,7 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     Ok(())
 }
 
-/// The feeds stand among the search providers: what they find is pages.
+/// Adds the feeds to the search providers, because they find pages.
 fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
     let config = &parts.gates.config.providers.feeds;
     if !config.enabled {
@@ -124,7 +126,7 @@ fn feeds(parts: &Parts<'_>, found: &mut SearchProviders) {
         parsers: Arc::clone(parts.parsers),
         rules: Arc::new(move || rules.current()),
         clock: Arc::clone(parts.gates.clock),
-        // It searches what this process can reach of the store: the fleet shares neither slots nor breaker of that.
+        // Local to this process: it searches the store.
         gate: Gate::new(
             feeds::gate_settings(parts.gates.config.enrichment.provider_cooldown),
             parts.gates.http.clone(),

@@ -1,4 +1,7 @@
-//! The providers of this daemon, in the order they are asked.
+//! Builds the providers of this daemon, in query order.
+//!
+//! A provider without its key or address is listed as unconfigured. A new provider needs a function here and a call in
+//! [`build`].
 
 use std::sync::Arc;
 
@@ -14,7 +17,6 @@ use crate::pipeline::{RulesHandle, SearchProviders};
 use crate::providers::{self, Provider, brave, eventregistry, gdelt, google, knowledge, newsapi, searxng, serpapi};
 use crate::store::Store;
 
-/// What providers are made of beside their gates.
 pub(super) struct Parts<'a> {
     pub(super) gates: Gates<'a>,
     pub(super) store: &'a Store,
@@ -24,13 +26,11 @@ pub(super) struct Parts<'a> {
     pub(super) rules: &'a Arc<RulesHandle>,
 }
 
-/// What an unconfigured provider lacks, as an instruction.
 pub(super) fn how_to_configure(provider: &str) -> &'static str {
     providers::profile(provider)
         .map_or("this version does not ask it; take it out of the list of providers", |profile| profile.configure)
 }
 
-/// Builds the gates and providers. One without its key or address is named as unconfigured and left out.
 pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
     let mut found = SearchProviders::default();
     fact_checkers(&parts.gates, &mut found)?;
@@ -52,7 +52,7 @@ pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
             SearchProvider::NewsApi => news_api(&parts.gates, &mut found)?,
         }
     }
-    // The fallback order of the core document: OpenSearch first, whatever order the names were written in.
+    // Fixed order with OpenSearch first, independent of the configured order.
     found.search.sort_by_key(|provider| order(provider.name()));
     Ok(found)
 }
@@ -128,7 +128,7 @@ fn event_registry(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), 
     Ok(())
 }
 
-/// Its free plan forbids production: a key alone does not say that it may be used.
+/// Requires a confirmed licence, because the free plan forbids production use.
 fn news_api(gates: &Gates<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
     let one = &gates.config.providers.newsapi;
     match &one.api_key {
@@ -159,7 +159,6 @@ mod tests {
     use crate::outbound::HttpClient;
     use crate::outbound::ledger::{Ledger, LocalLedger};
 
-    /// Runs `check` with the gates of that configuration.
     fn with_gates<T>(config: &Config, check: impl FnOnce(&Gates<'_>) -> T) -> T {
         let http = HttpClient::live("corroborate-test").unwrap();
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(DateTime::UNIX_EPOCH));
@@ -206,7 +205,6 @@ mod tests {
     #[test]
     fn how_to_configure_names_variables_that_exist() {
         let known: Vec<_> = crate::config::KEYS.iter().map(crate::config::Key::env).collect();
-        // A program that uses the library gives its own sources by hand.
         for profile in providers::PROFILES.iter().filter(|profile| profile.name != providers::gatherer::PROFILE.name) {
             let is_variable = |word: &&str| word.len() > 4 && word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
             let words: Vec<&str> = profile.configure.split([' ', ',', '=', ';']).filter(is_variable).collect();

@@ -1,4 +1,6 @@
-//! The configuration's numbers in the form that each room takes them.
+//! Converts the configuration's numbers into the settings of each module.
+//!
+//! It reads no files except the fitted ones of `curves`.
 
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use crate::judging::scoring::{
 use crate::outbound::pages::PageSettings;
 use crate::pipeline::{LanguagePolicy, LanguageRule, LinkSettings, Listeners, Pilot, Settings, WebhookTarget};
 
-/// `is_daemon`: only the daemon tells others of what it stores; what a command finds is for who typed it.
+/// Converts the settings of the pipeline. Only a daemon (`is_daemon`) publishes results.
 pub(super) fn settings(config: &Config, is_daemon: bool) -> Result<Settings, AppError> {
     let enrichment = &config.enrichment;
     let (has_broker, endpoints) = (config.amqp.url.is_some(), &config.webhooks.endpoints);
@@ -52,7 +54,7 @@ pub(super) fn settings(config: &Config, is_daemon: bool) -> Result<Settings, App
     })
 }
 
-/// Who hears of what is stored: the exchange, where there is a broker, and the webhooks. A daemon sends what a command writes.
+/// Returns the receivers of results that a command writes; a daemon sends them.
 pub(super) fn listeners(config: &Config) -> Listeners {
     Listeners {
         results_exchange: config.amqp.url.as_ref().map(|_| config.amqp.results_exchange.clone()),
@@ -73,7 +75,6 @@ fn links(config: &LinksConfig) -> Option<LinkSettings> {
     })
 }
 
-/// The operator's words on languages.
 fn languages(config: &EnrichmentConfig) -> LanguagePolicy {
     let rule = |rule: &crate::config::LanguageRule| LanguageRule {
         name: rule.name.clone(),
@@ -88,7 +89,6 @@ fn languages(config: &EnrichmentConfig) -> LanguagePolicy {
     }
 }
 
-/// The operator's numbers as the rules take them.
 fn scoring(config: &ScoringConfig) -> Result<Scoring, AppError> {
     let days = |span: Duration| span.as_secs_f64() / 86_400.0;
     let ScoringConfig { quality, weights, score, verdict, sufficiency, .. } = config;

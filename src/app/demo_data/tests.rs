@@ -25,8 +25,8 @@ fn ask(archive: &Archive, endpoint: (&str, &str), query: &str) -> Option<(u16, V
     archive.answer("GET", &url).ok().map(|response| (response.status, response.body))
 }
 
-/// Queries of the kinds the pipeline sends, made of the claim's words in a crude way: the sentence itself; its names and
-/// numbers; its first name with the words after it; its longest words.
+/// Queries as the pipeline sends them: the sentence, its names and numbers, its first name with the next words, its
+/// longest words.
 fn queries(claim: &str) -> Vec<String> {
     let tokens: Vec<&str> = claim
         .split_whitespace()
@@ -40,7 +40,6 @@ fn queries(claim: &str) -> Vec<String> {
     longest.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
     longest.truncate(4);
     let mut all = vec![claim.to_owned(), claim.to_lowercase(), from_first_name.join(" "), longest.join(" ")];
-    // A single name is a topic, not a query of the pipeline's.
     if names.len() >= 2 {
         all.push(names.join(" "));
     }

@@ -1,8 +1,7 @@
-//! One connection to the broker together with its TCP socket.
+//! One connection to the broker, with its TCP socket.
 //!
-//! The client runs each connection on a thread of its own, which ends when its socket does. A future of the client that
-//! is dropped during the handshake leaves both: no heartbeat is agreed yet, so a broker that never answers keeps them for
-//! good. Therefore the socket is opened here, and shut down when the connection or the attempt is dropped.
+//! The client library runs each connection on a thread, which ends with its socket. A connect future dropped during the
+//! handshake leaks both, because no heartbeat is agreed yet. Therefore this module opens the socket and shuts it down.
 
 use std::io;
 use std::net::{Shutdown, TcpStream};
@@ -14,7 +13,7 @@ use lapin::uri::{AMQPScheme, AMQPUri};
 use lapin::{AsyncTcpStream, Connection, ConnectionProperties};
 use tokio_util::sync::CancellationToken;
 
-/// An open connection. Dropping it shuts its socket down. Call `close` first to send the broker a close frame.
+/// An open connection. Dropping it shuts its socket down; call `close` first to send a close frame.
 pub(super) struct BrokerConnection {
     connection: Connection,
     _socket: Socket,
@@ -29,7 +28,7 @@ impl Deref for BrokerConnection {
 }
 
 impl BrokerConnection {
-    /// Connects and logs in. Dropping the future ends the attempt: its socket and its thread as well.
+    /// Connects and logs in. Dropping the future ends its socket and thread.
     pub(super) async fn open(uri: &AMQPUri, role: &str) -> lapin::Result<Self> {
         let socket = Socket::default();
         let handle = socket.handle();
@@ -39,7 +38,7 @@ impl BrokerConnection {
             lapin::runtime::default_runtime()?,
             async move |uri: AMQPUri, runtime| {
                 let opening = async {
-                    // Without TLS at first, so that the socket is known before the TLS handshake.
+                    // Plain TCP first, so that the socket is known before the TLS handshake.
                     let plain = AMQPUri { scheme: AMQPScheme::AMQP, ..uri.clone() };
                     let config = OwnedTLSConfig::default();
                     let stream = plain.connect_with_config_async(config.as_ref(), &runtime).await?;
@@ -51,7 +50,6 @@ impl BrokerConnection {
                         AMQPScheme::AMQPS => stream.into_tls(&uri.authority.host, config.as_ref()).await,
                     }
                 };
-                // Dropping the attempt to connect closes what it has opened.
                 let opened = tokio::select! {
                     biased;
                     () = handle.abandoned.cancelled() => Err(abandoned()),
@@ -65,13 +63,11 @@ impl BrokerConnection {
     }
 }
 
-/// Another handle of the same socket.
 #[cfg(unix)]
 fn duplicate(socket: &impl std::os::fd::AsFd) -> io::Result<TcpStream> {
     socket.as_fd().try_clone_to_owned().map(TcpStream::from)
 }
 
-/// Another handle of the same socket.
 #[cfg(windows)]
 fn duplicate(socket: &impl std::os::windows::io::AsSocket) -> io::Result<TcpStream> {
     socket.as_socket().try_clone_to_owned().map(TcpStream::from)
@@ -81,14 +77,13 @@ fn abandoned() -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, "the attempt to connect was given up")
 }
 
-/// The socket of one connection, known once it is open. Dropping this shuts it down.
+/// The socket of one connection once it is open. Dropping this shuts it down.
 #[derive(Debug, Default)]
 struct Socket {
     abandoned: CancellationToken,
     open: Arc<Mutex<Option<TcpStream>>>,
 }
 
-/// Where the client's thread puts the socket.
 struct SocketHandle {
     abandoned: CancellationToken,
     open: Arc<Mutex<Option<TcpStream>>>,
@@ -116,7 +111,7 @@ impl Drop for Socket {
         self.abandoned.cancel();
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(socket) = open {
-            // An error says that the socket is closed already.
+            // An error means that the socket is already closed.
             let _closed = socket.shutdown(Shutdown::Both);
         }
     }

@@ -1,11 +1,9 @@
-//! Looking after dead letters.
+//! Lists, requeues and drops dead letters.
 //!
-//! The protocol cannot look into a queue: letters are fetched, held, and handed back (or acknowledged) when the operation
-//! is over; a crash meanwhile hands them back as well. Another process that looks at the same moment does not see those
-//! held here.
+//! AMQP cannot read a queue without taking messages. An operation fetches all dead letters, holds them, and returns or
+//! acknowledges them at the end. A crash returns them too. A second process does not see those held here.
 //!
-//! An operation looks at every letter, however many there are. It ends although letters that are given back may die again
-//! meanwhile: those are held when they come into sight the second time.
+//! Requeued messages may become dead letters again meanwhile. They are then held, so the operation ends.
 
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,13 +19,13 @@ use super::publish::Outgoing;
 use super::{AmqpNames, AmqpQueue};
 use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, QueueError, QueueName, excerpt};
 
-/// Most letters that are given back with one wait for the broker's confirms: enough to hide its disk.
+/// Requeued with one wait for confirms: enough to hide the broker's disk latency.
 const REQUEUE_WINDOW: usize = 64;
 
-/// Bytes of letters after which a window is sent, however few they are: it bounds memory.
+/// Bytes after which a window is sent, to bound memory.
 const REQUEUE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
 
-/// A letter's stable name: it is a hash of all that was said about it when it was given up.
+/// Returns a stable id: a hash of the body, message id, origin and time of failure.
 fn letter_id(body: &[u8], properties: &BasicProperties) -> String {
     let mut hasher = Sha256::new();
     for part in [
@@ -44,7 +42,7 @@ fn letter_id(body: &[u8], properties: &BasicProperties) -> String {
     format!("dl_{start:016x}")
 }
 
-/// The queue a letter came from: our header, else the broker's record.
+/// Returns the original queue: from our header, else from the broker's record.
 fn origin(names: &AmqpNames, properties: &BasicProperties) -> Option<QueueName> {
     if let Some(queue) = headers::text_header(properties, ORIGIN_QUEUE) {
         return names.named(&queue);
@@ -72,16 +70,14 @@ fn failed(error: &lapin::Error) -> QueueError {
     QueueError::Failed { action: "looking at dead letters", detail: error.to_string() }
 }
 
-/// Walks over the letters, all of them: what is handed back goes behind what was not looked at, so that only a whole walk
-/// keeps their order. Those that are not removed are held until [`Walk::end`]; dropping the walk hands
-/// them back too, with its channel.
+/// Reads all dead letters: returned ones go behind unread ones, so only a complete walk keeps their order. Messages are
+/// held until [`Walk::end`]; dropping the walk returns them too.
 struct Walk<'a> {
     channel: Channel,
     names: &'a AmqpNames,
     held: BTreeSet<DeliveryTag>,
 }
 
-/// A letter that a walk has reached.
 struct Reached {
     letter: DeadLetter,
     body: Vec<u8>,
@@ -89,7 +85,6 @@ struct Reached {
     tag: DeliveryTag,
 }
 
-/// Letters on their way back to one queue.
 struct Window {
     queue: QueueName,
     letters: Vec<Returning>,
@@ -102,7 +97,6 @@ impl Window {
     }
 }
 
-/// A letter on its way back.
 struct Returning {
     body: Vec<u8>,
     properties: BasicProperties,
@@ -121,15 +115,13 @@ impl Walk<'_> {
         Ok(Some(Reached { letter, body: message.data, properties: message.properties, tag }))
     }
 
-    /// Takes a letter that was found away.
     async fn remove(&mut self, tag: DeliveryTag) -> Result<(), QueueError> {
         self.held.remove(&tag);
         self.channel.basic_ack(tag, BasicAckOptions::default()).await.map_err(|error| failed(&error))
     }
 
-    /// Hands back what is held, in its order.
     async fn end(self) -> Result<(), QueueError> {
-        // "All up to this one" must name a letter that is still held: the broker closes the channel otherwise.
+        // A multiple nack must name a tag that is still held; otherwise the broker closes the channel.
         if let Some(tag) = self.held.last().copied() {
             let options = BasicNackOptions { requeue: true, multiple: true };
             self.channel.basic_nack(tag, options).await.map_err(|error| failed(&error))?;
@@ -138,7 +130,7 @@ impl Walk<'_> {
     }
 }
 
-/// Letters without a date are put first: the broker dates its own, so that these are somebody else's.
+/// Keeps the `limit` oldest. Undated ones sort first: the broker dates its own, so another program published these.
 fn keep_oldest(letters: &mut Vec<DeadLetter>, limit: usize) {
     letters.sort_by_key(|letter| letter.failed_at);
     letters.truncate(limit);
@@ -181,9 +173,9 @@ impl AmqpQueue {
     pub(super) async fn requeue_dead(&self, which: DeadSelection<'_>) -> Result<usize, QueueError> {
         let _one_at_a_time = self.dead.lock().await;
         let mut walk = self.walk().await?;
-        // What is given back may die again at once and come into sight again: each message goes once.
+        // A requeued message may die again at once and reappear: each message is requeued once.
         let mut gone = HashSet::new();
-        // A window for each queue: of messages to a queue that is gone, none is sent twice for the other's sake.
+        // One window per queue: if one queue is missing, messages to the others are not sent twice.
         let mut windows = QueueName::ALL.map(|queue| Window { queue, letters: Vec::new() });
         while let Some(Reached { letter, body, properties, tag }) = walk.next().await? {
             let is_wanted = which.holds(&letter) && !letter.is_cut;
@@ -207,7 +199,7 @@ impl AmqpQueue {
         Ok(gone.len())
     }
 
-    /// Sends letters to a queue, and takes them from the dead ones when they are safe there.
+    /// Publishes the window to its queue, then removes its dead letters after the confirms.
     async fn give_back(&self, walk: &mut Walk<'_>, window: &mut Window) -> Result<(), QueueError> {
         let routing_key = self.shared.plan.names.queue(window.queue);
         let messages: Vec<Outgoing<'_>> = window

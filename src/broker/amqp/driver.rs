@@ -1,7 +1,7 @@
-//! Keeps a session up: watches it, and opens a new one when it is lost, for ever.
+//! Keeps a session open: checks it and reconnects after a loss, until the queue is closed.
 //!
-//! The state is one value behind a watch: the session in use, or why there is none. Everything else asks for it each time
-//! and bears that it may be gone a moment later.
+//! A watch holds the session or the reason for its absence. Callers read it for each operation, because the session may
+//! be lost a moment later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,49 +15,41 @@ use tokio_util::sync::CancellationToken;
 use super::session::{Plan, Session};
 use crate::broker::{Observer, QueueError, QueueName};
 
-/// How often the connections' state is looked at. Consumers hear of a loss at once; this is for a connection nobody waits on.
+/// How often connections are checked, to find a loss on an unused one. Consumers notice a loss at once.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
 
-/// How long handing back what was fetched may take.
 const HAND_BACK_PATIENCE: Duration = Duration::from_secs(2);
 
-/// The first wait before connecting again; it doubles with every failure.
+/// First delay before a reconnect; it doubles with every failure.
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 
-/// A session that lived shorter than this counts as one more failure, so that a broker which accepts and throws out is not
-/// stormed.
+/// A shorter session counts as a failure, so that a broker that accepts and disconnects is not flooded with attempts.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// How long to wait before the next attempt, after so many failures: `longest` at most, within which a broker that is back
-/// is found. `jitter` in [0, 1) spreads a fleet over half of it.
+/// Returns the delay, at most `longest`. `jitter` in [0, 1) spreads processes over its upper half.
 pub(super) fn reconnect_delay(failures: u32, longest: Duration, jitter: f64) -> Duration {
     let full = FIRST_DELAY.saturating_mul(2_u32.saturating_pow(failures)).min(longest);
     full.mul_f64(0.5 + 0.5 * jitter.clamp(0.0, 1.0))
 }
 
-/// The session in use, or why there is none.
 #[derive(Debug, Clone)]
 pub(super) enum State {
     Up(Arc<Session>),
     Away(String),
 }
 
-/// What the queue's handle and the driver have in common.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) plan: Plan,
     pub(super) state: watch::Sender<State>,
     /// No more deliveries are wanted.
     pub(super) stopping: CancellationToken,
-    /// No deliveries are wanted for now.
     pub(super) paused: watch::Sender<bool>,
-    /// Nothing at all is wanted any more.
     pub(super) closing: CancellationToken,
     pub(super) observer: Arc<dyn Observer>,
 }
 
 impl Shared {
-    /// The session in use.
     pub(super) fn session(&self) -> Result<Arc<Session>, QueueError> {
         match &*self.state.borrow() {
             State::Up(session) if !session.lost.is_cancelled() => Ok(Arc::clone(session)),
@@ -67,9 +59,8 @@ impl Shared {
     }
 }
 
-/// Runs until `closing`.
 pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
-    // However it ends: whoever waits for a delivery hears that none will come, and the process ends instead of standing still.
+    // If this task ends for any reason, `receive` returns `Closed`, and the process exits instead of hanging.
     let _no_more = shared.stopping.clone().drop_guard();
     let mut failures = 0_u32;
     loop {
@@ -80,7 +71,7 @@ pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
             return;
         }
         let reason = session.reason().to_owned();
-        tracing::warn!(address = shared.plan.address, %reason, "the broker is lost; reconnecting");
+        tracing::warn!(address = shared.plan.address, %reason, "broker connection lost; reconnecting");
         shared.state.send_replace(State::Away(reason));
         session.close().await;
         failures = if since.elapsed() >= STABLE_AFTER { 0 } else { failures + 1 };
@@ -88,11 +79,10 @@ pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
         session = Arc::new(next);
         shared.state.send_replace(State::Up(Arc::clone(&session)));
         if *shared.paused.borrow() {
-            // The pause began while the session was being opened.
             hand_back(session.stop_consuming().await).await;
         }
         shared.observer.reconnected();
-        tracing::info!(address = shared.plan.address, "the broker is back");
+        tracing::info!(address = shared.plan.address, "broker connection restored");
     }
 }
 
@@ -103,10 +93,9 @@ enum Ended {
 }
 
 async fn watch_over(shared: &Shared, session: &Session) -> Ended {
-    // A session that was opened after `stop_receiving` has no consumers to stop; stopping it again is nothing.
+    // Stopping twice has no effect.
     let mut wanted = true;
     loop {
-        // Every arm only waits; dropping any of them loses nothing.
         tokio::select! {
             biased;
             () = shared.closing.cancelled() => return Ended::Closing,
@@ -118,7 +107,7 @@ async fn watch_over(shared: &Shared, session: &Session) -> Ended {
             () = sleep(CHECK_EVERY) => {
                 session.check();
                 if wanted && !session.lost.is_cancelled() {
-                    // A consumer that is half begun when the queue is closed ends with its connection.
+                    // A consumer that is being started ends with its connection.
                     tokio::select! {
                         () = shared.closing.cancelled() => return Ended::Closing,
                         () = session.start_consuming(&shared.plan, || !*shared.paused.borrow()) => {}
@@ -129,7 +118,6 @@ async fn watch_over(shared: &Shared, session: &Session) -> Ended {
     }
 }
 
-/// Hands back what was fetched and nobody took.
 pub(super) async fn hand_back(fetched: Vec<(QueueName, Delivery)>) {
     let handing_back = async {
         for (_, message) in fetched {
@@ -140,12 +128,12 @@ pub(super) async fn hand_back(fetched: Vec<(QueueName, Delivery)>) {
         }
     };
     if timeout(HAND_BACK_PATIENCE, handing_back).await.is_err() {
-        // Whatever is left goes back to the queue when the connection closes.
-        tracing::warn!("the broker did not take back in time what had been fetched");
+        // The rest returns to the queue when the connection closes.
+        tracing::warn!("broker did not take back prefetched messages in time");
     }
 }
 
-/// Tries until it works; `None` when the queue is closed meanwhile.
+/// Reconnects until it succeeds; `None` if the queue closes.
 async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
     loop {
         let delay = reconnect_delay(*failures, shared.plan.reconnect_max, rand::random());
@@ -164,7 +152,7 @@ async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
             Ok(session) => return Some(session),
             Err(error) => {
                 *failures = failures.saturating_add(1);
-                tracing::warn!(%error, failures = *failures, "the broker is still away");
+                tracing::warn!(%error, failures = *failures, "broker still unreachable");
                 shared.state.send_replace(State::Away(error.to_string()));
             }
         }

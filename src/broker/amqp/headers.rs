@@ -1,4 +1,7 @@
-//! Between the protocol's properties and ours. Pure.
+//! Translates message properties between AMQP and [`Delivery`], and builds those of retries and dead letters. Pure.
+//!
+//! Upstream's headers are kept except those that would reroute the message. To add a header of ours, add a constant
+//! here and list it in `carried`, so that a retry does not copy an old value.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,67 +14,61 @@ use super::names::checked_name;
 use crate::broker::{Delivery, QueueName, Receipt};
 use crate::domain::Clock;
 
-/// How often a message was tried and failed.
+/// Number of failed attempts.
 pub(super) const ATTEMPTS: &str = "x-attempts";
-/// The reason as a word.
+/// A word from a closed set.
 pub(super) const ERROR_LABEL: &str = "x-error-label";
-/// The reason for a person.
 pub(super) const ERROR: &str = "x-error";
-/// The broker's name of the queue a dead letter came from.
+/// The broker's name of the queue that a dead letter came from.
 pub(super) const ORIGIN_QUEUE: &str = "x-origin-queue";
-/// Length of the message where the dead letter keeps an excerpt only.
+/// Length of the original message in bytes, if the dead letter keeps only an excerpt.
 pub(super) const ORIGINAL_BYTES: &str = "x-original-bytes";
-/// When it was given up, RFC 3339.
+/// Time at which the message became a dead letter, RFC 3339.
 pub(super) const FAILED_AT: &str = "x-failed-at";
-/// When a retry falls due, milliseconds since 1970: the queue's lag counts from here.
+/// When a retry is due, milliseconds since 1970. The queue's lag counts from here.
 pub(super) const DUE_AT: &str = "x-due-at";
 /// The broker's own record of dead-lettering.
 pub(super) const DEATHS: &str = "x-death";
 /// The producer's trace (W3C Trace Context).
 const TRACE_PARENT: &str = "traceparent";
-/// The broker's interceptor plugin adds it: a timestamp in milliseconds, better than the property's seconds.
+/// Milliseconds, from the broker's interceptor plugin; the property has seconds.
 const TIMESTAMP_IN_MS: &str = "timestamp_in_ms";
 
-/// Longest `x-error`, characters: a header has to fit into one frame with all the others.
+/// Longest `x-error`, characters: all headers must fit into one frame.
 const MAX_ERROR_CHARS: usize = 1_000;
 
-/// Most bytes of upstream's own headers that are carried on. A frame holds 128 KiB by default and must hold ours as well;
-/// beyond this they are left behind rather than have the broker close the connection.
+/// Maximum bytes of copied upstream headers. A frame (128 KiB by default) must also hold ours. The broker closes the
+/// connection after a larger one.
 const MAX_CARRIED_HEADER_BYTES: usize = 32 * 1024;
 
-/// Seconds would reach this in the year 5138; producers that write milliseconds here are common.
+/// Larger timestamps are milliseconds, which many producers send: in seconds this value is the year 5138.
 const SURELY_MILLIS: u64 = 100_000_000_000;
 
-/// How far a producer's clock may be ahead. A time beyond it would keep all later texts of the item out until then.
+/// How far a producer's clock may be ahead. A later time would block newer texts of the item until then.
 const AHEAD: TimeDelta = TimeDelta::minutes(5);
 
-/// What settling a delivery takes.
 #[derive(Debug)]
 pub struct AmqpReceipt {
     pub(super) acker: Acker,
     pub(super) properties: BasicProperties,
 }
 
-/// What messages are dated by.
 #[derive(Debug, Clone)]
 pub struct Clocks {
-    /// This machine's.
     pub own: Arc<dyn Clock>,
-    /// The latest of those that are known. A message's time lies ahead only where it is ahead of this one: by a clock that was
-    /// set back every new message would, and edits would be older than what they replace.
+    /// The latest known clock, to detect send times in the future. If this machine's clock were set back, all new
+    /// messages would seem to be from the future, and edits older than the texts they replace.
     pub latest: Arc<dyn Clock>,
 }
 
 impl Clocks {
-    /// No other clock than this one is known.
     pub fn one(own: Arc<dyn Clock>) -> Self {
         Self { latest: Arc::clone(&own), own }
     }
 }
 
-/// A message of the protocol as ours, received now.
 pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, clocks: &Clocks) -> Delivery {
-    // Before it is dated: the wait of a message without a time is unknown.
+    // Read before `dated`: the waiting time of a message without a timestamp is unknown.
     let enqueued_at = enqueued_at(&message.properties);
     let properties = dated(message.properties, clocks.own.now(), clocks.latest.now());
     let text = |value: &Option<ShortString>| {
@@ -93,17 +90,14 @@ pub(super) fn delivery(queue: QueueName, message: lapin::message::Delivery, cloc
     }
 }
 
-/// One header.
 pub(super) fn header<'a>(properties: &'a BasicProperties, name: &str) -> Option<&'a AMQPValue> {
     properties.headers().as_ref()?.inner().get(name)
 }
 
-/// A header's text; `None` when it is absent, no text or not UTF-8.
 pub(super) fn text_header(properties: &BasicProperties, name: &str) -> Option<String> {
     text(header(properties, name)?)
 }
 
-/// A value's text.
 pub(super) fn text(value: &AMQPValue) -> Option<String> {
     match value {
         AMQPValue::LongString(text) => String::from_utf8(text.as_bytes().to_vec()).ok(),
@@ -112,7 +106,7 @@ pub(super) fn text(value: &AMQPValue) -> Option<String> {
     }
 }
 
-/// A value's whole number, whatever its width: client libraries choose differently.
+/// Returns the integer of any width, because client libraries choose different widths.
 fn integer(value: &AMQPValue) -> Option<i64> {
     match value {
         AMQPValue::ShortShortInt(number) => Some(i64::from(*number)),
@@ -127,12 +121,11 @@ fn integer(value: &AMQPValue) -> Option<i64> {
     }
 }
 
-/// The attempts a message carries; `None` without the header or with nonsense in it.
 pub(super) fn attempts(properties: &BasicProperties) -> Option<u32> {
     u32::try_from(integer(header(properties, ATTEMPTS)?)?).ok()
 }
 
-/// When a dead letter was given up: our header, else the broker's record.
+/// Returns when the message became a dead letter: from our header, else from the broker's record.
 pub(super) fn failed_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     if let Some(text) = text_header(properties, FAILED_AT) {
         return DateTime::parse_from_rfc3339(&text).ok().map(|time| time.with_timezone(&Utc));
@@ -140,7 +133,7 @@ pub(super) fn failed_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     deaths(properties).find_map(|death| DateTime::from_timestamp(integer(death.inner().get("time")?)?, 0))
 }
 
-/// The broker's records of dead-lettering, the latest first.
+/// Returns the broker's records of dead-lettering, latest first.
 pub(super) fn deaths(properties: &BasicProperties) -> impl Iterator<Item = &FieldTable> {
     header(properties, DEATHS)
         .and_then(AMQPValue::as_array)
@@ -158,7 +151,7 @@ fn enqueued_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     sent_at(properties)
 }
 
-/// When upstream says it sent the message. A retry carries it on.
+/// Returns upstream's send time. A retry keeps it.
 fn sent_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     let timestamp = (*properties.timestamp()).filter(|timestamp| *timestamp > 0)?;
     let number = i64::try_from(timestamp).ok()?;
@@ -169,7 +162,7 @@ fn sent_at(properties: &BasicProperties) -> Option<DateTime<Utc>> {
     }
 }
 
-/// A message without a usable time gets that of its first sight, in the property's seconds, so that a retry carries it on.
+/// Sets the timestamp to `now` (seconds) if it is unusable. A retry then keeps the time of first receipt.
 fn dated(properties: BasicProperties, now: DateTime<Utc>, latest: DateTime<Utc>) -> BasicProperties {
     if sent_at(&properties).is_some_and(|sent| sent <= latest + AHEAD) {
         return properties;
@@ -180,12 +173,14 @@ fn dated(properties: BasicProperties, now: DateTime<Utc>, latest: DateTime<Utc>)
     }
 }
 
-/// Sets one of the text properties.
 type Set = fn(BasicProperties, ShortString) -> BasicProperties;
 
-/// What of a message's properties is carried on when it is published again. Left behind are those that would change its
-/// way: a per-message time to live, `CC` and `BCC` (copies to other queues), `user-id` (the broker checks it against our
-/// own user and closes the channel), and the broker's records of earlier dead-lettering.
+/// Returns the properties that are copied when a message is published again. Dropped, because they change its route:
+///
+/// - the per-message time to live
+/// - `CC` and `BCC` (copies to other queues)
+/// - `user-id` (the broker compares it with our user and closes the channel)
+/// - the broker's records of earlier dead-lettering
 fn carried(properties: &BasicProperties) -> BasicProperties {
     let mut kept = FieldTable::default();
     let mut bytes = 0;
@@ -219,7 +214,7 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
     let mut carried = texts
         .into_iter()
         .filter_map(|(value, set)| Some((value.clone()?, set)))
-        // 2: written to disk.
+        // 2: persistent.
         .fold(BasicProperties::default().with_delivery_mode(2).with_headers(kept), |carried, (value, set)| {
             set(carried, value)
         });
@@ -229,7 +224,6 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
     carried
 }
 
-/// Roughly how many bytes a header value takes in a frame.
 fn size(value: &AMQPValue) -> usize {
     match value {
         AMQPValue::LongString(text) => 5 + text.len(),
@@ -258,7 +252,7 @@ fn long(text: &str) -> AMQPValue {
     AMQPValue::LongString(text.chars().take(MAX_ERROR_CHARS).collect::<String>().into())
 }
 
-/// Properties of a message that is tried again after `delay`. `error` is absent for a deferral.
+/// Returns the properties of a message that is retried after `delay`. `error` is `None` for a deferral.
 pub(super) fn for_retry(
     properties: &BasicProperties,
     attempts: u32,
@@ -275,19 +269,16 @@ pub(super) fn for_retry(
     with_headers(carried(properties), more)
 }
 
-/// Why a message is given up, and where it came from.
 #[derive(Debug)]
 pub(super) struct Death<'a> {
     pub(super) attempts: u32,
     pub(super) label: &'a str,
     pub(super) error: &'a str,
-    /// The broker's name of the queue.
     pub(super) origin: &'a str,
-    /// Length of the message where only an excerpt is kept.
     pub(super) original_bytes: Option<usize>,
 }
 
-/// Properties of a dead letter, as the contract names them.
+/// Returns the properties of a dead letter, as the contract names them.
 pub(super) fn for_dead(properties: &BasicProperties, death: &Death<'_>, now: DateTime<Utc>) -> BasicProperties {
     let mut more = vec![
         (ATTEMPTS, AMQPValue::LongLongInt(death.attempts.into())),
@@ -302,12 +293,11 @@ pub(super) fn for_dead(properties: &BasicProperties, death: &Death<'_>, now: Dat
     with_headers(carried(properties), more)
 }
 
-/// Length of the message that a dead letter keeps an excerpt of; `None` where it keeps all of it.
 pub(super) fn original_bytes(properties: &BasicProperties) -> Option<usize> {
     usize::try_from(integer(header(properties, ORIGINAL_BYTES)?)?).ok()
 }
 
-/// Properties of a dead letter that is given back to its queue: as if it had never been tried. Its wait starts now.
+/// Returns the properties of a requeued dead letter: without attempts, due now.
 pub(super) fn for_requeue(properties: &BasicProperties, now: DateTime<Utc>) -> BasicProperties {
     with_headers(carried(properties), [(DUE_AT, AMQPValue::LongLongInt(now.timestamp_millis()))])
 }

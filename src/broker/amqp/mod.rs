@@ -1,13 +1,12 @@
-//! The queue at `RabbitMQ`.
+//! The RabbitMQ implementation of [`Queue`].
 //!
-//! `settings` holds the operator's settings, `topology` what is declared, `connection` one connection with its socket,
-//! `session` both connections and their channels. `driver` opens a new session after a loss, `headers` translates
-//! properties, `publish` sends with confirms, `results` sends what the
-//! outbox holds, `replies` decides where answers may go, `dead` looks after dead letters,
-//! `refusal` explains errors.
+//! - `settings` and `names`: configuration; `topology`: what is declared.
+//! - `connection`: one connection with its socket; `session`: both connections and their channels.
+//! - `driver`: reconnects; `refusal`: explains errors; `headers`: translates properties.
+//! - `publish`: sends with confirms; `results`: sends the outbox; `replies`: checks `reply_to`; `dead`: dead letters.
 //!
-//! What is retried or given up is published and confirmed before the original is acknowledged: a crash between the two
-//! makes a double, never a loss.
+//! A retry or dead letter is confirmed before the original is acknowledged. A crash between the two can duplicate a
+//! message but never loses one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,14 +52,14 @@ pub use self::headers::{AmqpReceipt, Clocks};
 pub use self::names::AmqpNames;
 pub use self::settings::AmqpSettings;
 
-/// The queue at `RabbitMQ`. Dropping it closes the connections, politely if the supervisor is drained.
+/// The queue at RabbitMQ. Dropping it closes the connections; drain the supervisor for a clean close.
 pub struct AmqpQueue {
     shared: Arc<Shared>,
     retry_delays: Vec<Duration>,
     confirm_timeout: Duration,
     clocks: Clocks,
     replies: ReplyPolicy,
-    /// One operation on dead letters at a time: each holds the letters it looks at.
+    /// One operation at a time, because each holds the messages that it reads.
     dead: Mutex<()>,
     _close_on_drop: DropGuard,
 }
@@ -72,12 +71,11 @@ impl fmt::Debug for AmqpQueue {
 }
 
 impl AmqpQueue {
-    /// Connects, declares everything and, where that is wanted, starts to consume. `supervisor` runs the task that keeps the
-    /// connection up.
+    /// Connects, declares everything and, if configured, starts to consume. `supervisor` runs the reconnecting task.
     ///
     /// # Errors
-    /// `Refused` (wrong password, unknown vhost, a queue of other properties …) and `BadSettings` at once, `Unreachable`
-    /// when nobody answered for `start_patience`. After this it never fails for good.
+    /// `Refused` (wrong password, unknown vhost, queue with other properties …) and `BadSettings` at once.
+    /// `Unreachable` after `start_patience` without an answer. A later loss of the connection never ends the queue.
     pub async fn connect(
         settings: AmqpSettings,
         clocks: Clocks,
@@ -92,7 +90,7 @@ impl AmqpQueue {
         let closing = CancellationToken::new();
         let stopping = CancellationToken::new();
         if !settings.consume {
-            // Sessions opened later do not consume either, and whoever waits for a delivery hears that none will come.
+            // Later sessions do not consume either, and `receive` returns `Closed` instead of waiting.
             stopping.cancel();
         }
         let shared = Arc::new(Shared {
@@ -115,8 +113,7 @@ impl AmqpQueue {
         })
     }
 
-    /// Closes the connections; what was delivered and not settled goes back to its queue. Drain the supervisor to wait for
-    /// that.
+    /// Closes the connections; unsettled deliveries return to their queue. Drain the supervisor to wait for that.
     pub fn close(&self) {
         self.shared.stopping.cancel();
         self.shared.closing.cancel();
@@ -135,7 +132,6 @@ impl AmqpQueue {
             {
                 return Ok(self.delivery(queue, message));
             }
-            // Waiting only; the next session is another value of the watch, and so is the end of a pause.
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => return Err(QueueError::Closed),
@@ -145,7 +141,7 @@ impl AmqpQueue {
         }
     }
 
-    /// A message as it is handed out. A `reply_to` that is not allowed is left out, logged and counted.
+    /// Converts a message. A `reply_to` that is not allowed is removed, logged and counted.
     fn delivery(&self, queue: QueueName, message: lapin::message::Delivery) -> Delivery {
         let mut delivery = headers::delivery(queue, message, &self.clocks);
         if let Some(reply_to) = delivery.reply_to.take_if(|reply_to| !self.replies.allows(reply_to)) {
@@ -156,11 +152,10 @@ impl AmqpQueue {
         delivery
     }
 
-    /// Ends the consumers. What they had fetched comes again by way of the shortest retry queue: handed back, it would count
-    /// as delivered once more, and after enough pauses the broker would give it up. Where one cannot be published, the rest
-    /// is handed back all the same: each would wait as long, and the store is not asked meanwhile.
+    /// Stops the consumers and publishes prefetched messages to the shortest retry queue. A nack would raise the
+    /// broker's delivery count, and after enough pauses the broker would drop them. If a publish fails, the rest is
+    /// returned by nack, because each publish would wait as long.
     async fn pause(&self) {
-        // From now on no session that is opened consumes, and no delivery is handed out.
         self.shared.paused.send_replace(true);
         let Ok(session) = self.shared.session() else { return };
         let mut fetched = session.stop_consuming().await.into_iter();
@@ -168,7 +163,7 @@ impl AmqpQueue {
             let delivery = headers::delivery(queue, message, &self.clocks);
             let Receipt::Amqp(receipt) = &delivery.receipt else { continue };
             if let Err(error) = self.retry(&delivery, receipt, Duration::ZERO, None).await {
-                tracing::debug!(%error, "what was fetched ahead is handed back");
+                tracing::debug!(%error, "prefetched messages returned");
                 self.hand_back(receipt).await;
                 driver::hand_back(fetched.collect()).await;
                 return;
@@ -176,8 +171,8 @@ impl AmqpQueue {
         }
     }
 
-    /// Publishes messages that must reach one and the same queue. If no queue takes them, everything is declared again
-    /// (somebody deleted it) and they are tried once more.
+    /// Publishes messages that must reach one queue. If no queue takes them, declares everything again and retries
+    /// once.
     async fn publish_surely(&self, session: &Session, batch: &[Outgoing<'_>]) -> Result<(), QueueError> {
         let Some(first) = batch.first() else { return Ok(()) };
         let target = || first.routing_key.to_owned();
@@ -190,7 +185,6 @@ impl AmqpQueue {
         all_sent(sent, target)
     }
 
-    /// Declares all exchanges and queues again, after a part of them was deleted.
     async fn declare_again(&self, session: &Session, channel: &Channel) {
         match timeout(self.confirm_timeout, topology::declare(channel, &self.shared.plan.steps)).await {
             Ok(Ok(())) => {}
@@ -201,7 +195,7 @@ impl AmqpQueue {
         }
     }
 
-    /// The shortest retry queue that holds a message back at least so long; the longest one if none does.
+    /// Returns the shortest configured delay of at least `wanted`, else the longest.
     fn retry_delay(&self, wanted: Duration) -> Duration {
         let fitting = self.retry_delays.iter().find(|delay| **delay >= wanted);
         fitting.or(self.retry_delays.last()).copied().unwrap_or(wanted)
@@ -250,13 +244,13 @@ impl AmqpQueue {
         Ok(())
     }
 
-    /// An acknowledgement that does not get through is no error: the broker delivers again.
+    /// A failed acknowledgement is no error: the broker delivers the message again.
     async fn ack(&self, receipt: &AmqpReceipt) {
         match timeout(self.confirm_timeout, receipt.acker.ack(BasicAckOptions::default())).await {
             Ok(Ok(true)) => {}
-            Ok(Ok(false)) => tracing::debug!("a delivery of a lost connection was acknowledged; it will come again"),
-            Ok(Err(error)) => tracing::debug!(%error, "an acknowledgement was lost; its delivery will come again"),
-            Err(_elapsed) => tracing::debug!("an acknowledgement got stuck; its delivery will come again"),
+            Ok(Ok(false)) => tracing::debug!("acknowledgement sent on a lost connection; expecting redelivery"),
+            Ok(Err(error)) => tracing::debug!(%error, "acknowledgement lost; expecting redelivery"),
+            Err(_elapsed) => tracing::debug!("acknowledgement timed out; expecting redelivery"),
         }
     }
 
@@ -264,8 +258,8 @@ impl AmqpQueue {
         let options = BasicNackOptions { requeue: true, multiple: false };
         match timeout(self.confirm_timeout, receipt.acker.nack(options)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "handing back was lost with its connection"),
-            Err(_elapsed) => tracing::debug!("handing back got stuck"),
+            Ok(Err(error)) => tracing::debug!(%error, "returning messages failed because the connection closed"),
+            Err(_elapsed) => tracing::debug!("returning messages timed out"),
         }
     }
 
@@ -277,7 +271,6 @@ impl AmqpQueue {
             });
         };
         if receipt.acker.poisoned() {
-            // Its connection is gone: the broker has it again and delivers it anew, to whomever.
             return Ok(());
         }
         match how {
@@ -294,7 +287,7 @@ impl AmqpQueue {
 
     async fn enqueue(&self, queue: QueueName, items: &[Vec<u8>]) -> Result<(), QueueError> {
         let session = self.shared.session()?;
-        // Through the default exchange, which knows every queue by its name: no binding has to fit.
+        // The default exchange routes by queue name, so no binding has to match.
         let target = self.shared.plan.names.queue(queue);
         for window in items.chunks(WINDOW) {
             let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
@@ -338,7 +331,7 @@ impl AmqpQueue {
     }
 }
 
-/// Waits for the first session until `patience` is over. A refusal ends it at once.
+/// Waits for the first session until `patience` is over. A refusal ends the wait at once.
 async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result<Session, QueueError> {
     let deadline = Instant::now() + patience;
     let mut failures = 0;
@@ -358,13 +351,13 @@ async fn first_session(plan: &Plan, patience: Duration, consume: bool) -> Result
     }
 }
 
-/// The next delivery of one session; `None` when there will be none, or none for now.
+/// Returns the next delivery; `None` if consuming stopped or paused, or the session was lost.
 async fn next_of(
     session: &Session,
     stopping: &CancellationToken,
     pauses: &mut watch::Receiver<bool>,
 ) -> Option<(QueueName, lapin::message::Delivery)> {
-    // A delivery leaves the stream only in the poll that returns it, so dropping this future at any await loses none.
+    // A delivery leaves the stream only in the poll that returns it, so dropping this future loses none.
     let mut deliveries = tokio::select! {
         biased;
         () = stopping.cancelled() => return None,
@@ -375,12 +368,12 @@ async fn next_of(
             biased;
             () = stopping.cancelled() => return None,
             () = session.lost.cancelled() => return None,
-            // Lets go of the deliveries, so that whoever pauses can return them.
+            // Releases the lock on `deliveries`, so that `pause` can return the prefetched messages.
             _ = pauses.wait_for(|paused| *paused) => return None,
             consumed = deliveries.next() => consumed,
         };
         match consumed {
-            // One that was fetched before its channel closed is the broker's again.
+            // Its channel closed after the prefetch: the broker owns the message again.
             (_, Ok(Some(message))) if message.acker.poisoned() => {}
             (queue, Ok(Some(message))) => return Some((queue, message)),
             (queue, Ok(None)) => session.lose(|| format!("the broker ended the consumer of {queue}")),
@@ -439,7 +432,6 @@ impl Queue for AmqpQueue {
             if paused {
                 self.pause().await;
             } else {
-                // The driver sees it, and starts the consumers again.
                 self.shared.paused.send_replace(false);
             }
         }

@@ -1,4 +1,6 @@
-//! What the objects at the broker are called.
+//! Names of exchanges and queues at the broker, their checks, and AMQP short strings.
+//!
+//! To add a queue, extend [`AmqpNames`] and its `queue`, `binding` and `check`.
 
 use std::time::Duration;
 
@@ -7,24 +9,19 @@ use lapin::types::ShortString;
 use crate::broker::{QueueError, QueueName};
 use crate::domain::MessageId;
 
-/// Names of everything the daemon declares. The defaults are the contract's.
+/// Names of everything that the daemon declares. The defaults are those of the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AmqpNames {
-    /// Topic exchange upstream publishes to.
+    /// Topic exchange to which upstream publishes.
     pub exchange: String,
     pub important_queue: String,
-    /// The routing keys it takes from the exchange.
     pub important_binding: String,
     pub enrichment_queue: String,
-    /// The routing keys it takes from the exchange.
     pub enrichment_binding: String,
     pub factcheck_queue: String,
-    /// The routing keys it takes from the exchange.
     pub factcheck_binding: String,
-    /// Topic exchange for what was given up.
     pub dead_exchange: String,
     pub dead_queue: String,
-    /// Topic exchange for results and signals.
     pub results_exchange: String,
 }
 
@@ -45,14 +42,13 @@ impl Default for AmqpNames {
     }
 }
 
-/// Longest name the protocol carries, bytes.
+/// Longest name in AMQP, bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Room kept for `.retry.<delay>`.
+/// Bytes reserved for `.retry.<delay>`.
 const RETRY_SUFFIX_BYTES: usize = 40;
 
 impl AmqpNames {
-    /// The broker's name of a consumed queue.
     pub fn queue(&self, name: QueueName) -> &str {
         match name {
             QueueName::Important => &self.important_queue,
@@ -61,7 +57,6 @@ impl AmqpNames {
         }
     }
 
-    /// The routing keys bound to a consumed queue.
     pub(super) fn binding(&self, name: QueueName) -> &str {
         match name {
             QueueName::Important => &self.important_binding,
@@ -70,19 +65,17 @@ impl AmqpNames {
         }
     }
 
-    /// The consumed queue that bears this name at the broker.
     pub(super) fn named(&self, queue: &str) -> Option<QueueName> {
         QueueName::ALL.into_iter().find(|name| self.queue(*name) == queue)
     }
 
-    /// The queue that holds messages of `name` back for `delay`.
     pub(super) fn retry_queue(&self, name: QueueName, delay: Duration) -> String {
-        // "2m 30s" would be a poor queue name: the parts are joined.
+        // Joins "2m 30s" to `2m30s`, so that the name has no space.
         let delay = humantime::format_duration(delay).to_string().replace(' ', "");
         format!("{}.retry.{delay}", self.queue(name))
     }
 
-    /// Refuses names the protocol cannot carry, and two queues of one name.
+    /// Rejects names that AMQP cannot carry, and duplicate names.
     pub(super) fn check(&self) -> Result<(), QueueError> {
         let names = [
             ("exchange", &self.exchange),
@@ -127,23 +120,21 @@ impl AmqpNames {
     }
 }
 
-/// A name of [`AmqpNames`] as the protocol's short string. [`AmqpNames::check`] has refused longer ones.
+/// Converts a name that [`AmqpNames::check`] accepted.
 pub(super) fn checked_name(text: &str) -> ShortString {
     ShortString::try_new(text).unwrap_or_default()
 }
 
-/// An exchange or a routing key of a message. `None`: the protocol cannot carry it, and a shorter one would lead elsewhere.
+/// Converts an exchange or routing key. `None` if too long: a shortened name would address another destination.
 pub(super) fn destination(text: &str) -> Option<ShortString> {
     ShortString::try_new(text).ok()
 }
 
-/// The id of a message.
 pub(super) fn id(id: &MessageId) -> ShortString {
-    // A `MessageId` is never longer than a short string.
+    // A `MessageId` always fits into a short string.
     ShortString::try_new(id.as_str()).unwrap_or_default()
 }
 
-/// A text for a person, cut to what the protocol can carry. Never for a name or an id.
 pub(super) fn prose(text: &str) -> ShortString {
     let end = text.floor_char_boundary(MAX_NAME_BYTES);
     ShortString::try_new(text.get(..end).unwrap_or_default()).unwrap_or_default()

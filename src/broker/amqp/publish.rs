@@ -1,4 +1,6 @@
-//! Publishing with confirms.
+//! Publishes windows of messages and waits for the broker's confirms.
+//!
+//! Returns one outcome per message and never retries; callers decide.
 
 use std::time::Duration;
 
@@ -9,13 +11,11 @@ use tokio::time::{Instant, timeout_at};
 use super::names::destination;
 use crate::broker::QueueError;
 
-/// Messages sent before their confirms are awaited. Enough to hide the broker's disk, few enough to bound memory.
+/// Messages sent before their confirms are awaited: enough to hide disk latency, few enough to bound memory.
 pub(super) const WINDOW: usize = 256;
 
-/// The reply code for an exchange that does not exist.
 const NOT_FOUND: u16 = 404;
 
-/// One message on its way out.
 #[derive(Debug)]
 pub(super) struct Outgoing<'a> {
     /// Empty: the default exchange.
@@ -35,25 +35,23 @@ impl Outgoing<'_> {
     }
 }
 
-/// What became of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sent {
     Confirmed,
-    /// The broker has it, and gave at least one message of the same batch back because no queue wanted it. Which one, the
-    /// protocol's client cannot be trusted to say: it hands returned messages to whichever confirm comes next.
+    /// Stored, but the batch had a message that no queue took. The client library may assign a return to the wrong
+    /// message, so the whole batch gets this outcome.
     Returned,
-    /// The broker does not want this message, and says why; its neighbours have nothing to do with it.
+    /// The broker refused only this message, with its reason.
     Refused(String),
-    /// An exchange does not exist: that of this message, if it was sent alone, else that of any in the batch.
+    /// An exchange is missing: that of this message if it was sent alone, else that of any message in the batch.
     NoExchange(String),
-    /// Not known: the connection, the channel or the time for it ended.
+    /// Unknown: connection or channel loss, or a timeout.
     Failed(QueueError),
 }
 
-/// Sends one window of messages (at most [`WINDOW`]) and waits for every confirm until `patience` is over. One answer per
-/// message, in order.
+/// Sends at most [`WINDOW`] messages and waits up to `patience`. Returns outcomes in order.
 ///
-/// With `mandatory` nobody else may publish on that channel meanwhile (see [`Sent::Returned`]).
+/// With `mandatory`, nothing else may be published on this channel meanwhile (see [`Sent::Returned`]).
 pub(super) async fn publish(
     channel: &Channel,
     messages: &[Outgoing<'_>],
@@ -89,7 +87,7 @@ pub(super) async fn publish(
                     Sent::Refused("the broker refused it: a queue it goes to is full or has no leader".to_owned())
                 }
                 Ok(Err(error)) if is_not_found(&error) => Sent::NoExchange(error.to_string()),
-                // The broker closes the channel over one message and does not say which; alone, it was this one.
+                // The broker closes the channel without naming the message. Only a batch of one identifies it.
                 Ok(Err(error)) if messages.len() == 1 && error.is_amqp_soft_error() => Sent::Refused(error.to_string()),
                 Ok(Ok(Confirmation::NotRequested)) => failed("the channel gives no confirms".into()),
                 Ok(Err(error)) => failed(error.to_string()),
@@ -111,7 +109,6 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ProtocolError(error) if error.get_id() == NOT_FOUND)
 }
 
-/// All or nothing: the first thing that went wrong.
 pub(super) fn all_sent(sent: Vec<Sent>, target: impl Fn() -> String) -> Result<(), QueueError> {
     for outcome in sent {
         match outcome {

@@ -1,4 +1,6 @@
-//! What the broker's errors mean, in words for a person who has to mend it.
+//! Converts the broker's errors to a [`QueueError`] with a cause and a fix for the operator.
+//!
+//! To explain another error, add its stage and reply code to `explain`.
 
 use lapin::uri::AMQPUri;
 use lapin::{Error, ErrorKind};
@@ -6,7 +8,6 @@ use lapin::{Error, ErrorKind};
 use super::topology::Step;
 use crate::broker::QueueError;
 
-/// What was being done when the error came.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stage<'a> {
     Connecting,
@@ -20,7 +21,7 @@ const NOT_FOUND: u16 = 404;
 const PRECONDITION_FAILED: u16 = 406;
 const NOT_ALLOWED: u16 = 530;
 
-/// Sorts an error into "somebody must change something" and "try again".
+/// Returns `Refused` if an operator must change something, else `Unreachable`.
 pub(super) fn explain(error: &Error, address: &str, uri: &AMQPUri, stage: Stage<'_>) -> QueueError {
     let code = match error.kind() {
         ErrorKind::ProtocolError(error) => error.get_id(),

@@ -1,7 +1,7 @@
-//! Which queues an answer may be sent to.
+//! Decides to which queues a reply may be sent.
 //!
-//! A producer names any queue in `reply_to`, and the daemon would write there with its own rights. Therefore only queues
-//! of configured prefixes get answers, and never the daemon's own.
+//! A producer can name any queue in `reply_to`, and the daemon would write there with its own rights. Therefore only
+//! queues with configured prefixes get replies, never the daemon's own queues.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -9,18 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use super::AmqpNames;
 use crate::broker::QueueName;
 
-/// Classes of refused names that are logged. Further ones are counted only.
+/// Number of name classes that are logged; later ones are only counted.
 const MAX_LOGGED: usize = 50;
 
-/// Characters of a class.
 const CLASS_CHARS: usize = 32;
 
-/// Decides where answers may go.
 #[derive(Debug)]
 pub(super) struct ReplyPolicy {
     names: AmqpNames,
     prefixes: Vec<String>,
-    /// Classes of names whose refusal is in the log.
     logged: Mutex<BTreeSet<String>>,
 }
 
@@ -29,12 +26,10 @@ impl ReplyPolicy {
         Self { names, prefixes, logged: Mutex::default() }
     }
 
-    /// Whether an answer may be sent to this queue.
     pub(super) fn allows(&self, queue: &str) -> bool {
         !self.is_own(queue) && self.prefixes.iter().any(|prefix| queue.starts_with(prefix))
     }
 
-    /// Whether the daemon itself uses this queue.
     pub(super) fn is_own(&self, queue: &str) -> bool {
         let is_consumed = |name| {
             let rest = queue.strip_prefix(self.names.queue(name));
@@ -43,20 +38,19 @@ impl ReplyPolicy {
         queue == self.names.dead_queue || QueueName::ALL.into_iter().any(is_consumed)
     }
 
-    /// Logs a refusal, once for each class of names.
     pub(super) fn log_refusal(&self, queue: &str) {
         let class = class(queue);
         let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
         if logged.len() < MAX_LOGGED && logged.insert(class.clone()) {
             tracing::warn!(
                 beginning = ?class,
-                "answers are refused: reply_to names a queue outside amqp.reply_to_prefixes, or one of the daemon's own"
+                "reply refused: reply_to names a queue outside amqp.reply_to_prefixes, or one of the daemon's own"
             );
         }
     }
 }
 
-/// What names have in common that differ by a number or a random part: the beginning, up to the first digit.
+/// Returns the name up to its first digit, so that names with a number or random part share a class.
 fn class(queue: &str) -> String {
     queue.chars().take_while(|character| !character.is_ascii_digit()).take(CLASS_CHARS).collect()
 }

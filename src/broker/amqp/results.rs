@@ -1,4 +1,6 @@
-//! Sends what the outbox holds: results, signals and answers.
+//! Sends the outbox's messages: results, signals and replies.
+//!
+//! Refuses replies to the daemon's own queues. If the results exchange is missing, declares everything again.
 
 use lapin::BasicProperties;
 use lapin::types::ShortString;
@@ -9,25 +11,24 @@ use super::{AmqpQueue, names};
 use crate::broker::{OutboxMessage, Published, QueueError};
 use crate::domain::MessageId;
 
-/// Properties of a message of ours.
 pub(super) fn json(message_id: &MessageId) -> BasicProperties {
     BasicProperties::default()
         .with_content_type("application/json".into())
         .with_app_id("corroborate".into())
         .with_message_id(names::id(message_id))
-        // 2: written to disk.
+        // 2: persistent.
         .with_delivery_mode(2)
 }
 
 impl AmqpQueue {
-    /// A result as it is sent; an error says why it cannot be.
+    /// Converts an outbox message; an error explains why it cannot be sent.
     fn outgoing<'a>(&self, message: &'a OutboxMessage, now: u64) -> Result<Outgoing<'a>, String> {
         let exchange = message.exchange.as_deref().unwrap_or("");
         if exchange.is_empty() && self.replies.is_own(&message.routing_key) {
             return Err("reply_to names one of the daemon's own queues".to_owned());
         }
         let properties = json(&message.message_id).with_timestamp(now);
-        // A correlation id came in by AMQP, so it fits.
+        // The correlation id came in by AMQP, so it fits.
         let correlation_id = message.correlation_id.as_deref().and_then(|id| ShortString::try_new(id).ok());
         let properties = match correlation_id {
             Some(correlation_id) => properties.with_correlation_id(correlation_id),
@@ -41,14 +42,14 @@ impl AmqpQueue {
         let mut published = Published::default();
         for window in messages.chunks(WINDOW) {
             if let Err(error) = self.send_window(&session, window, &mut published).await {
-                // The rest would fare no better; what is known of the others stays known.
+                // Later windows would fail too; return the outcomes that are known.
                 return if published == Published::default() { Err(error) } else { Ok(published) };
             }
         }
         Ok(published)
     }
 
-    /// Sends one window of results. An error says that nothing is known of some of them.
+    /// Sends one window. An error means that some outcomes are unknown.
     async fn send_window(
         &self,
         session: &Session,
@@ -76,8 +77,8 @@ impl AmqpQueue {
             match sent {
                 Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
                 Sent::Refused(reason) => published.refused.push((message.id, reason)),
-                // The error closes the channel for all messages that are on their way: only the one that names the exchange of
-                // the error is refused.
+                // The error closes the channel for all messages in flight: only the one that names the missing exchange
+                // is refused.
                 Sent::NoExchange(reason)
                     if is_alone
                         && message.exchange.as_deref().is_some_and(|exchange| {

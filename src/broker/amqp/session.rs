@@ -1,7 +1,8 @@
-//! One life of the connection: two connections, their channels, the consumers. It ends as a whole; nothing is patched up.
+//! One session: two connections, their channels and the consumers. A fault ends the whole session; `driver` opens a new
+//! one.
 //!
-//! Two connections, because a broker in alarm (memory, disk) stops reading from connections that publish: on one
-//! connection the acknowledgements would be stuck behind the results, and the queue could not drain.
+//! A broker in alarm (memory, disk) stops reading from publishing connections. On one connection, acknowledgements
+//! would wait behind results and the queue could not drain. Therefore consuming has its own connection.
 
 use std::fmt;
 use std::pin::Pin;
@@ -25,25 +26,24 @@ use super::topology::{self, Step};
 use super::{AmqpNames, AmqpSettings};
 use crate::broker::{QueueError, QueueName};
 
-/// How long closing politely may take before the connection is just dropped.
+/// How long a clean close may take before the connection is dropped.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a consumer says: a message, or that it was cancelled (`None`).
+/// A message, or `None` if the consumer was cancelled.
 type Consumed = (QueueName, lapin::Result<Option<lapin::message::Delivery>>);
 
 type Deliveries = Pin<Box<dyn Stream<Item = Consumed> + Send>>;
 
-/// What the consumers fetch, those that are started later too.
 pub(super) struct Incoming {
-    /// Goes first, whatever waits in the others.
+    /// Polled before all others.
     important: SelectAll<Deliveries>,
-    /// Takes turns, so that a full queue cannot starve the other.
+    /// Polled in turn, so that a full queue cannot starve the other.
     streams: SelectAll<Deliveries>,
     started: mpsc::UnboundedReceiver<(QueueName, Deliveries)>,
 }
 
 impl Incoming {
-    /// Waits for ever while nothing is consumed. Dropping it at any await loses nothing.
+    /// Waits without end while nothing is consumed. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Consumed {
         loop {
             tokio::select! {
@@ -60,9 +60,9 @@ impl Incoming {
     }
 }
 
-/// The channel that deliveries come on, and its consumers: none while nothing is consumed.
+/// No tags while nothing is consumed.
 struct Consumers {
-    /// Made for the first consumers, and kept: what it delivered is settled on it.
+    /// Kept after the first consumers, because their deliveries must be settled on it.
     channel: Option<Channel>,
     tags: Vec<ShortString>,
     started: mpsc::UnboundedSender<(QueueName, Deliveries)>,
@@ -74,7 +74,7 @@ impl Consumers {
             Some(channel) => channel.clone(),
             None => connection.create_channel().await.map_err(|error| (Stage::Connecting, error))?,
         };
-        // Per consumer: quorum queues know no prefetch for a whole channel.
+        // Per consumer: quorum queues do not support a prefetch for a whole channel.
         let qos = channel.basic_qos(plan.prefetch, BasicQosOptions { global: false }).await;
         qos.map_err(|error| (Stage::Connecting, error))?;
         for queue in QueueName::ALL {
@@ -84,9 +84,8 @@ impl Consumers {
                 channel.basic_consume(checked_name(at_broker), ShortString::default(), options, arguments).await;
             let messages = messages.map_err(|error| (Stage::Consuming(at_broker), error))?;
             self.tags.push(messages.tag());
-            // The end of the stream says that the broker has cancelled the consumer.
             let ended = stream::once(async move { (queue, Ok(None)) });
-            // The receiver lives as long as the session.
+            // Sending cannot fail: the receiver lives as long as the session.
             let deliveries = messages.map(move |message| (queue, message.map(Some))).chain(ended).boxed();
             let _sent = self.started.send((queue, deliveries));
         }
@@ -95,11 +94,10 @@ impl Consumers {
     }
 }
 
-/// What opening a session takes.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) uri: AMQPUri,
-    /// Host, port and vhost: all of the URL that may be shown.
+    /// Host, port and vhost: the parts of the URL that may be shown.
     pub(super) address: String,
     pub(super) names: AmqpNames,
     pub(super) steps: Vec<Step>,
@@ -122,7 +120,6 @@ impl Plan {
     }
 }
 
-/// A channel on which the broker confirms what it has.
 async fn confirming(connection: &Connection) -> lapin::Result<Channel> {
     let channel = connection.create_channel().await?;
     channel.confirm_select(ConfirmSelectOptions::default()).await?;
@@ -132,14 +129,12 @@ async fn confirming(connection: &Connection) -> lapin::Result<Channel> {
 pub(super) struct Session {
     consuming: BrokerConnection,
     publishing: BrokerConnection,
-    /// For messages that no queue has to take. The broker closes it over one bad message, so it is opened again on demand.
+    /// For messages that need not reach a queue. The broker closes it after one bad message; it is reopened on demand.
     results: Mutex<Option<Channel>>,
-    /// For messages that must reach a queue. One batch at a time, so that a returned message is known to be of it.
+    /// For messages that must reach a queue. One batch at a time, so that a returned message belongs to it.
     pub(super) careful: Mutex<Channel>,
     consumers: Mutex<Consumers>,
-    /// Locked by whoever waits for the next delivery.
     pub(super) deliveries: Mutex<Incoming>,
-    /// Set once the session is of no more use.
     pub(super) lost: CancellationToken,
     reason: OnceLock<String>,
 }
@@ -153,7 +148,7 @@ impl fmt::Debug for Session {
 impl Session {
     /// Connects, declares everything, and starts to consume if `consume` is set.
     pub(super) async fn open(plan: &Plan, consume: bool) -> Result<Self, QueueError> {
-        // Every step waits for an answer, and a broker that hangs gives none.
+        // Every step waits for an answer, and a hanging broker sends none.
         timeout(plan.connect_timeout, Self::open_patiently(plan, consume)).await.unwrap_or_else(|_elapsed| {
             Err(QueueError::Unreachable {
                 address: plan.address.clone(),
@@ -165,7 +160,7 @@ impl Session {
     async fn open_patiently(plan: &Plan, consume: bool) -> Result<Self, QueueError> {
         let explained = |stage| move |error| explain(&error, &plan.address, &plan.uri, stage);
         let connect = |role: &'static str| BrokerConnection::open(&plan.uri, role);
-        // One after the other: a refusal is then said once.
+        // Sequential, so that a refusal is reported once.
         let publishing = connect("publishing").await.map_err(explained(Stage::Connecting))?;
         let consuming = connect("consuming").await.map_err(explained(Stage::Connecting))?;
 
@@ -194,7 +189,7 @@ impl Session {
         })
     }
 
-    /// Declares the session useless. The first reason is kept.
+    /// Marks the session as lost; the first reason is kept.
     pub(super) fn lose(&self, reason: impl FnOnce() -> String) {
         if !self.lost.is_cancelled() {
             self.reason.get_or_init(reason);
@@ -202,12 +197,11 @@ impl Session {
         }
     }
 
-    /// Why it was lost.
     pub(super) fn reason(&self) -> &str {
         self.reason.get().map_or("unknown", String::as_str)
     }
 
-    /// Looks at the connections' own state: a connection can die while nobody waits on it.
+    /// Checks the state of connections and channels: one can fail while no task waits on it.
     pub(super) fn check(&self) {
         for (role, connection) in [("consuming", &self.consuming), ("publishing", &self.publishing)] {
             if !connection.status().connected() {
@@ -222,12 +216,12 @@ impl Session {
         }
     }
 
-    /// Whether the broker has stopped taking messages (memory or disk alarm).
+    /// Returns true if the broker stopped taking messages (memory or disk alarm).
     pub(super) fn is_blocked(&self) -> bool {
         self.publishing.status().blocked()
     }
 
-    /// The channel for results. Publishes share it, and may overlap on it.
+    /// Returns the channel for results. Concurrent publishes may share it.
     pub(super) async fn results(&self, patience: Duration) -> Result<Channel, QueueError> {
         let mut results = self.results.lock().await;
         if let Some(channel) = results.as_ref().filter(|channel| channel.status().connected()) {
@@ -241,8 +235,8 @@ impl Session {
         }
     }
 
-    /// A channel of its own for questions that may fail: the broker closes a channel over a wrong question. Nothing may be
-    /// published on it: it is one of the consuming connection, which a broker that takes no messages goes on answering.
+    /// Opens a channel for requests that may fail, because the broker closes a channel after a failed one. Never
+    /// publish on it: the consuming connection must work while the broker refuses messages.
     pub(super) async fn side_channel(&self, patience: Duration) -> Result<Channel, QueueError> {
         let action = "opening a channel";
         match timeout(patience, self.consuming.create_channel()).await {
@@ -251,8 +245,7 @@ impl Session {
         }
     }
 
-    /// Starts the consumers where there are none, and they are still wanted. What goes wrong ends the session; the next one
-    /// consumes.
+    /// Starts the consumers if none run and `wanted` returns true. A failure ends the session.
     pub(super) async fn start_consuming(&self, plan: &Plan, wanted: impl Fn() -> bool) {
         let mut consumers = self.consumers.lock().await;
         if !consumers.tags.is_empty() || !wanted() {
@@ -265,8 +258,8 @@ impl Session {
         }
     }
 
-    /// Ends the consumers. Gives what they had fetched and nobody took, to be handed back. Where it is not certain that they
-    /// ended, the session is lost: later ones would consume beside them.
+    /// Stops the consumers and returns the prefetched messages. If the stop is not confirmed, the session is lost,
+    /// because new consumers would run in parallel.
     pub(super) async fn stop_consuming(&self) -> Vec<(QueueName, lapin::message::Delivery)> {
         let mut fetched = Vec::new();
         let mut consumers = self.consumers.lock().await;
@@ -291,13 +284,13 @@ impl Session {
             }
         };
         if timeout(CLOSE_PATIENCE, stopping).await.is_err() && !cancelled.load(Ordering::Relaxed) {
-            // Whatever is left goes back to the queue when the connection closes.
+            // The remaining messages return to the queue when the connection closes.
             self.lose(|| "the broker did not confirm in time that nothing more is consumed".to_owned());
         }
         fetched
     }
 
-    /// Closes both connections, politely while that is quick.
+    /// Closes both connections, cleanly if that takes at most [`CLOSE_PATIENCE`].
     pub(super) async fn close(&self) {
         for connection in [&self.consuming, &self.publishing] {
             if connection.status().connected() {
@@ -305,7 +298,7 @@ impl Session {
                 match timeout(CLOSE_PATIENCE, closing).await {
                     Ok(Ok(())) => {}
                     Ok(Err(error)) => tracing::debug!(%error, "closing a broker connection"),
-                    Err(_elapsed) => tracing::debug!("closing a broker connection took too long"),
+                    Err(_elapsed) => tracing::debug!("closing a broker connection timed out"),
                 }
             }
         }

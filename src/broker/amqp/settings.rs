@@ -1,4 +1,6 @@
-//! How the broker is reached, and what may be wrong with that.
+//! Settings of the AMQP connection, their checks, and parsing of `AMQP_URL`.
+//!
+//! Errors never contain the URL, which has a password. To add a setting, extend [`AmqpSettings`] and its `check`.
 
 use std::time::Duration;
 
@@ -8,43 +10,37 @@ use secrecy::{ExposeSecret, SecretString};
 use super::names::AmqpNames;
 use crate::broker::QueueError;
 
-/// Longest time to live of a quorum queue's messages `RabbitMQ` takes, milliseconds (an unsigned 32-bit number).
+/// Longest time to live in a quorum queue, milliseconds (unsigned 32-bit).
 const LONGEST_RETRY_DELAY: Duration = Duration::from_millis(4_294_967_295);
 
-/// Heartbeat unless the URL sets one, seconds. Two missed ones end a connection: a broker that vanished without a word is
-/// noticed within half a minute.
+/// Seconds, unless the URL sets one. Two missed ones end a connection: a silent broker is noticed in half a minute.
 const HEARTBEAT_SECONDS: u16 = 15;
 
-/// How to reach the broker and what to declare there.
 #[derive(Debug, Clone)]
 pub struct AmqpSettings {
-    /// `amqp://user:password@host:port/vhost` or `amqps://…`; the default vhost is `/%2f`, an empty one means the same.
+    /// `amqp://user:password@host:port/vhost` or `amqps://…`. Default vhost `/%2f`; an empty vhost means the same.
     pub url: SecretString,
     pub names: AmqpNames,
-    /// Allowed prefixes of the queue names that a message's `reply_to` may name. An empty one allows every queue but the
-    /// daemon's own.
+    /// Allowed prefixes of `reply_to` queue names. An empty prefix allows every queue except the daemon's own.
     pub reply_to_prefixes: Vec<String>,
-    /// Deliveries handed out ahead, per consumed queue; the worker's concurrency.
+    /// Prefetched deliveries per consumed queue: the worker's concurrency.
     pub prefetch: u16,
-    /// The delays a retry can have, growing. Each is a queue at the broker for each consumed queue.
+    /// Possible retry delays, ascending. Each is one broker queue per consumed queue.
     pub retry_delays: Vec<Duration>,
-    /// Deliveries after which the broker itself gives a message up. Crashes, lost connections and hand-backs count,
-    /// retries do not: they are new messages.
+    /// Deliveries after which the broker dead-letters a message. Crashes, lost connections and returns count. Retries
+    /// are new messages.
     pub delivery_limit: u32,
-    /// How long the broker may take to say that it has a message.
     pub confirm_timeout: Duration,
-    /// How long opening a session may take.
+    /// Time limit for opening a session.
     pub connect_timeout: Duration,
-    /// The longest pause between two attempts to reach a broker that is away.
     pub reconnect_max: Duration,
-    /// How long the first connection is tried before [`super::AmqpQueue::connect`] gives up.
+    /// How long [`super::AmqpQueue::connect`] tries before it fails.
     pub start_patience: Duration,
-    /// Whether deliveries are wanted at all. Who only publishes or looks must not take messages away from the workers.
+    /// False for processes that only publish or list.
     pub consume: bool,
 }
 
 impl AmqpSettings {
-    /// The contract's names and sensible times.
     pub fn new(url: SecretString, prefetch: u16) -> Self {
         Self {
             url,
@@ -81,7 +77,7 @@ impl AmqpSettings {
     }
 }
 
-/// Reads the URL, and what of it may be shown. The error never holds the URL: it has a password in it.
+/// Parses the URL; also returns its parts that may be shown.
 pub(super) fn parse_url(url: &SecretString) -> Result<(AMQPUri, String), QueueError> {
     let bad = |detail: &str| QueueError::BadSettings {
         key: "AMQP_URL",
@@ -92,12 +88,12 @@ pub(super) fn parse_url(url: &SecretString) -> Result<(AMQPUri, String), QueueEr
         return Err(bad("it does not start with amqp:// or amqps://"));
     }
     let mut uri: AMQPUri = url.expose_secret().parse().map_err(|_shows_the_url: String| bad("it cannot be read"))?;
-    // The client's own reading leaves IPv6 addresses out and connects to localhost instead.
+    // The client's parser drops IPv6 addresses and connects to localhost instead.
     if let Some(url::Host::Ipv6(address)) = parsed.host() {
         uri.authority.host = address.to_string();
     }
     if uri.vhost.is_empty() {
-        // "amqp://host/" names the vhost "", which nobody has; people mean the default one.
+        // `amqp://host/` names the vhost "", which does not exist; users mean the default vhost.
         "/".clone_into(&mut uri.vhost);
     }
     uri.query.heartbeat.get_or_insert(HEARTBEAT_SECONDS);

@@ -1,7 +1,6 @@
-//! What is declared at the broker: the contract's table, as data, and the one function that applies it.
+//! The exchanges, queues and bindings of the contract as data, and a function that declares them.
 //!
-//! Declaring is idempotent: the same declaration again changes nothing. A queue that exists with other arguments is
-//! refused by the broker, and the error says what to do.
+//! A repeated declaration changes nothing. The broker refuses a queue that exists with other arguments.
 
 use std::time::Duration;
 
@@ -12,11 +11,10 @@ use lapin::{Channel, ExchangeKind};
 use super::names::{AmqpNames, checked_name};
 use crate::broker::QueueName;
 
-/// Looking at dead letters hands them out and takes them back. From `RabbitMQ` 4 on a quorum queue without a limit has one
-/// of 20, after which the letter would be gone.
+/// Reading dead letters counts as delivery. From RabbitMQ 4 on the default limit is 20; the broker would then delete
+/// them.
 const DEAD_DELIVERY_LIMIT: i64 = 1_000_000;
 
-/// One declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
     /// A durable topic exchange.
@@ -34,7 +32,6 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// For an error message.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Exchange(name) => format!("the exchange {name}"),
@@ -44,7 +41,7 @@ impl Step {
     }
 }
 
-/// Everything, in an order in which nothing points to what is not there yet.
+/// Returns all declarations, ordered so that each target exists before it is referenced.
 pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration], delivery_limit: u32) -> Vec<Step> {
     let text = |text: &str| AMQPValue::LongString(text.into());
     let queue = |name: String, more: Vec<(&str, AMQPValue)>| {
@@ -55,7 +52,7 @@ pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration], delivery_limit
         }
         Step::Queue { name, arguments }
     };
-    // At-least-once dead-lettering needs `reject-publish`: the broker refuses a message rather than drop one.
+    // At-least-once dead-lettering requires `reject-publish`: a full queue refuses a message instead of dropping one.
     let surely = || vec![("x-dead-letter-strategy", text("at-least-once")), ("x-overflow", text("reject-publish"))];
     let mut steps = vec![
         Step::Exchange(names.exchange.clone()),
@@ -83,7 +80,6 @@ pub(super) fn steps(names: &AmqpNames, retry_delays: &[Duration], delivery_limit
     steps
 }
 
-/// Applies the declarations; on failure says which one it was.
 pub(super) async fn declare(channel: &Channel, steps: &[Step]) -> Result<(), (Step, lapin::Error)> {
     for step in steps {
         let done = match step {

@@ -1,16 +1,16 @@
-//! What can be done with lists, providers, tokens, models and dead letters: the second word of their commands.
+//! Subcommands of the commands for domains, providers, tokens, models, dead letters and webhooks.
 
 use clap::{ArgGroup, Args, Subcommand};
 
-/// What to do with the lists.
+/// An action on the domain lists.
 #[derive(Debug, Subcommand)]
 pub enum DomainsAction {
     /// List the rules.
     List,
-    /// Add or change a rule; every process takes it over within seconds.
+    /// Add or change a rule; it applies in every process within seconds.
     #[command(
         group(ArgGroup::new("list").required(true).args(["allow", "deny"])),
-        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run\n\nWhere the domain stays on its list, what is not given stays as it is."
+        after_help = "Examples:\n  corroborate domains add suspilne.media --allow --why \"public broadcaster\"\n  corroborate domains add spam.example --deny --dry-run\n\nIf the domain stays on its list, omitted values are kept."
     )]
     Add {
         /// example.org covers every host below it; *.gov only what is below gov.
@@ -21,43 +21,43 @@ pub enum DomainsAction {
         /// Never fetched, never evidence.
         #[arg(long)]
         deny: bool,
-        /// How far it is believed, 0 to 1; an allowed domain has at least 0.7.
+        /// Credibility, 0 to 1; at least 0.7 for an allowed domain.
         #[arg(long)]
         credibility: Option<f64>,
         /// `news`, `fact_checker`, `government`, `academic`, `reference`, `social`, `satire`, `blog` or `link_farm`.
         #[arg(long)]
         source_type: Option<String>,
-        /// The reason, for the record of changes.
+        /// The reason, for the audit log.
         #[arg(long)]
         why: Option<String>,
-        /// Say what would change, and change nothing.
+        /// Print the changes without applying them.
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove a rule; every process takes it over within seconds.
+    /// Remove a rule; this applies in every process within seconds.
     #[command(
         after_help = "Examples:\n  corroborate domains remove spam.example --dry-run\n  corroborate domains remove spam.example --why \"it was sold\""
     )]
     Remove {
         /// As `domains list` shows it.
         domain: String,
-        /// The reason, for the record of changes.
+        /// The reason, for the audit log.
         #[arg(long)]
         why: Option<String>,
-        /// Say what would change, and change nothing.
+        /// Print the changes without applying them.
         #[arg(long)]
         dry_run: bool,
     },
 }
 
-/// What to do with the providers.
+/// An action on the providers.
 #[derive(Debug, Subcommand)]
 pub enum ProvidersAction {
-    /// List them (as without a word).
+    /// List providers (the default).
     List,
-    /// Ask a paused provider again, in every process.
+    /// Close the circuit breaker of a provider, in every process.
     #[command(
-        after_help = "Example:\n  corroborate providers reset brave\n\nLimits of the configuration stay: a daily limit ends with the day."
+        after_help = "Example:\n  corroborate providers reset brave\n\nConfigured limits stay in force: a daily limit ends with the day."
     )]
     Reset {
         /// As `providers` shows it.
@@ -65,78 +65,77 @@ pub enum ProvidersAction {
     },
 }
 
-/// What to do with tokens.
+/// An action on tokens.
 #[derive(Debug, Subcommand)]
 pub enum TokensAction {
     /// Print a random token of 256 bits for the server itself; nothing is stored.
     #[command(
-        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens generate > /run/secrets/admin_token      then ADMIN_TOKEN_FILE=/run/secrets/admin_token\n\nFor ADMIN_TOKEN, and another one for http.read_token (CORROBORATE_HTTP_READ_TOKEN). Each may also be given as a file,\nby ADMIN_TOKEN_FILE and CORROBORATE_HTTP_READ_TOKEN_FILE. `tokens add` makes tokens for single people and programs."
+        after_help = "Examples:\n  export ADMIN_TOKEN=$(corroborate tokens generate)\n  corroborate tokens generate > /run/secrets/admin_token      then ADMIN_TOKEN_FILE=/run/secrets/admin_token\n\nFor ADMIN_TOKEN, and another one for http.read_token (CORROBORATE_HTTP_READ_TOKEN). Each may also be given as a file,\nby ADMIN_TOKEN_FILE and CORROBORATE_HTTP_READ_TOKEN_FILE. `tokens add` creates tokens for persons and programs."
     )]
     Generate,
-    /// Those that were given out, the valid ones first.
+    /// List tokens, valid ones first.
     List,
-    /// Make a token; it is printed once.
+    /// Create a token and print it once.
     Add {
-        /// Who or what it is for.
+        /// Name of the person or program.
         name: String,
-        /// read: look at what is stored; check: have claims checked, too; admin: everything.
+        /// read: read stored items; check: also check claims; admin: everything.
         #[arg(long, default_value = "read", value_parser = ["read", "check", "admin"])]
         scope: String,
-        /// Requests a minute; as often as any client when absent.
+        /// Requests a minute; the limit of any client when absent.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         rate: Option<u32>,
-        /// Days after which it ends by itself.
+        /// Days until it expires.
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3650))]
         days: Option<u32>,
     },
-    /// End a token, and every session that began with it.
+    /// Revoke a token and the sessions that began with it.
     Revoke {
         /// As `tokens list` shows it.
         name: String,
     },
 }
 
-/// What to do with the models.
+/// An action on models.
 #[derive(Debug, Subcommand)]
 pub enum ModelsAction {
-    /// List those that ship, those in `MODELS_DIR` and those on servers, and say which are in use (as without a word).
+    /// List models of the program, of `MODELS_DIR` and of servers, and which are in use (the default).
     List,
-    /// Check that files are there and unchanged, that models load, and that they answer.
+    /// Verify that model files are unchanged, that models load, and how accurate they are.
     #[command(
-        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nEach is asked about labelled pairs in the languages it reads: 100 in each of English, Russian and Ukrainian.\nEnds with 1 when one of them cannot be used, or is right on too few of them (WEAK)."
+        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nEach model reads labelled pairs in its languages: 100 each in English, Russian and Ukrainian. The exit code is 1 if\na model cannot be used or is right on too few pairs (WEAK)."
     )]
     Verify {
         /// Names as `models list` shows them; all when absent.
         names: Vec<String>,
     },
-    /// Fetch a named set of models from a hub into `MODELS_DIR`.
+    /// Download a named set of models from a hub into `MODELS_DIR`.
     #[command(
-        after_help = "Examples:\n  corroborate models pull                          the sets there are\n  corroborate models pull multilingual\n  corroborate models pull multilingual --hub https://mirror.example.org\n\nA download that was cut off goes on where it stopped when the command is run again. Checksums are held against what\ncame, and written to model.toml, where `models verify` and the daemon's start look at them."
+        after_help = "Examples:\n  corroborate models pull                          lists the sets\n  corroborate models pull multilingual\n  corroborate models pull multilingual --hub https://mirror.example.org\n\nRun the command again to resume an interrupted download. Checksums are verified and written to model.toml, where\n`models verify` and the daemon's start check them."
     )]
     Pull {
-        /// Which set; without one they are listed.
+        /// Name of the set; without a name the sets are listed.
         set: Option<String>,
         /// The hub's address; a mirror has the same paths.
         #[arg(long, value_name = "URL", default_value = crate::outbound::hub::DEFAULT_HUB)]
         hub: url::Url,
-        /// A branch, tag or commit of the repositories instead of the one that was tried. The hub is believed for the
-        /// checksums then.
+        /// A branch, tag or commit of the repositories instead of the tested one. The checksums then come from the hub.
         #[arg(long)]
         revision: Option<String>,
     },
 }
 
-/// What to do with dead letters.
+/// An action on dead letters.
 #[derive(Debug, Subcommand)]
 pub enum DeadAction {
-    /// List them, oldest first.
+    /// List dead letters, oldest first.
     #[command(after_help = "Example:\n  corroborate dead list --limit 200")]
     List {
-        /// How many at most.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
-    /// Show one with its message.
+    /// Show a dead letter with its message.
     #[command(after_help = "Example:\n  corroborate dead show ID        ids are listed by `corroborate dead list`")]
     Show {
         /// As `dead list` shows it.
@@ -150,7 +149,7 @@ pub enum DeadAction {
         #[command(flatten)]
         which: Which,
     },
-    /// Throw messages away.
+    /// Delete dead letters.
     #[command(
         after_help = "Examples:\n  corroborate dead drop ID\n  corroborate dead drop --all\n\nIds are listed by `corroborate dead list`."
     )]
@@ -160,38 +159,38 @@ pub enum DeadAction {
     },
 }
 
-/// Messages that were given up: some of them, or all.
+/// Messages by id, or all.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct Which {
-    /// Which ones.
+    /// Ids.
     pub ids: Vec<String>,
-    /// All of them.
+    /// All messages.
     #[arg(long)]
     pub all: bool,
 }
 
 impl Which {
-    /// As the daemon is told.
+    /// The body of the request to the daemon.
     pub fn body(&self) -> serde_json::Value {
         if self.all { serde_json::json!({ "all": true }) } else { serde_json::json!({ "ids": self.ids }) }
     }
 }
 
-/// What to do with webhooks.
+/// An action on webhooks.
 #[derive(Debug, Subcommand)]
 pub enum WebhooksAction {
-    /// Every webhook with what waits for it and what was given up.
+    /// List webhooks with their waiting and failed messages.
     #[command(after_help = "Example:\n  corroborate webhooks list")]
     List,
-    /// Messages that were given up, oldest first; with `--json`, their bodies, too.
+    /// List failed messages, oldest first; `--json` adds their bodies.
     #[command(after_help = "Example:\n  corroborate webhooks dead --limit 200")]
     Dead {
-        /// How many at most.
+        /// Maximum number of rows.
         #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=200))]
         limit: i64,
     },
-    /// Send messages that were given up again.
+    /// Send failed messages again.
     #[command(
         after_help = "Examples:\n  corroborate webhooks retry 17 18\n  corroborate webhooks retry --all\n\nIds are listed by `corroborate webhooks dead`."
     )]
@@ -199,7 +198,7 @@ pub enum WebhooksAction {
         #[command(flatten)]
         which: Which,
     },
-    /// Throw messages that were given up away.
+    /// Delete failed messages.
     #[command(
         after_help = "Examples:\n  corroborate webhooks drop 17\n  corroborate webhooks drop --all\n\nIds are listed by `corroborate webhooks dead`."
     )]
@@ -207,13 +206,13 @@ pub enum WebhooksAction {
         #[command(flatten)]
         which: Which,
     },
-    /// Post a signed message of the type `ping` now, and say what the receiver answered.
+    /// Post a signed message of the type `ping`, and print the receiver's response.
     #[command(after_help = "Example:\n  corroborate webhooks test newsroom")]
     Test {
         /// The webhook's name.
         name: String,
     },
-    /// Make a key for messages to be signed with.
+    /// Print a new signing key.
     #[command(after_help = "Example:\n  export CORROBORATE_WEBHOOK_NEWSROOM_SECRET=$(corroborate webhooks secret)")]
     Secret,
 }

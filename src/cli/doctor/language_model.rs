@@ -1,4 +1,4 @@
-//! The language model's line: it is asked for one token, which needs its address, its key and its name to be right.
+//! The language model's line. Requests one token, which tests its address, key and name.
 
 use tokio::time::Instant;
 
@@ -38,7 +38,7 @@ pub(super) async fn finding_of(checkup: &Checkup, reach: Reach) -> Finding {
     }
 }
 
-/// Why it could not be asked: a failure, unless it passes by itself.
+/// Returns a failure, unless the error resolves itself.
 fn refused(name: &str, error: &LlmError) -> Finding {
     let detail = format!("{name}: {error}");
     match error {

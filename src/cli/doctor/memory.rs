@@ -1,4 +1,4 @@
-//! Whether the database's memory holds what every item goes through: the indexes of vectors.
+//! Checks that the database's memory can hold the vector indexes, which every item uses.
 
 use crate::store::{Store, VectorMemory};
 
@@ -6,7 +6,7 @@ use super::{Finding, Health, failed, finding};
 
 const MB: f64 = 1e6;
 
-/// A line where the memory falls short, or could not be looked at.
+/// Returns `None` if the memory is large enough.
 pub(super) async fn finding_of(store: &Store) -> Option<Finding> {
     match store.vector_memory().await {
         Ok(memory) => advice(memory).map(|advice| finding("store", Health::Warn, advice)),
@@ -14,12 +14,11 @@ pub(super) async fn finding_of(store: &Store) -> Option<Finding> {
     }
 }
 
-/// What to do where the indexes are larger than what the server keeps in memory itself.
 fn advice(VectorMemory { indexes, shared_buffers }: VectorMemory) -> Option<String> {
     (indexes > shared_buffers).then(|| {
         format!(
             "the indexes of vectors take {:.0} MB, and the server's shared_buffers is {:.0} MB: items wait for what does not fit; \
-             raise it, a quarter of the server's memory is usual (docs/operating.md, Many rows)",
+             raise it, a quarter of the server's memory is usual (docs/benchmarks.md, Large stores)",
             indexes as f64 / MB,
             shared_buffers as f64 / MB
         )

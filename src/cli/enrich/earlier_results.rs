@@ -1,4 +1,7 @@
-//! The output file of `enrich` as earlier runs left it: whose results stand there, and what has to go before more is added.
+//! The output file of earlier `enrich` runs.
+//!
+//! [`read`] finds items with results. [`EarlierResults::prepare`] removes lines before new ones are
+//! added.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -9,35 +12,32 @@ use crate::cli::failure::Failure;
 use crate::cli::output::Output;
 use crate::domain::ItemResult;
 
-/// How every line of ours begins, whole or cut off.
+/// The beginning of every result line.
 const BEGINNING: &[u8] = b"{\"schema\":";
 
-/// Lines that are no results and are named one by one; a whole foreign file is not recited.
+/// Bad lines that are reported one by one.
 const MOST_NAMED: usize = 10;
 
-/// What stands in the file.
 #[derive(Debug, Default)]
 pub(super) struct EarlierResults {
-    /// Items with a result for which everything could be asked.
     pub(super) done: HashSet<String>,
     /// Items with degraded results only.
     pub(super) degraded: HashSet<String>,
     end: End,
 }
 
-/// How the file ends.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// With a line break, or it is empty.
+    /// A line break, or an empty file.
     #[default]
     Clean,
-    /// With a line that only lacks its line break.
+    /// A complete line without a line break.
     Open,
-    /// With half a result, which a kill cut off; this many bytes come before it.
+    /// An incomplete result of a killed run, after this many bytes.
     Torn(u64),
 }
 
-/// Reads what stands there. A line that is no result is named and left where it is.
+/// Reports lines that are no results and keeps them.
 pub(super) fn read(out: &Path, output: Output) -> Result<EarlierResults, Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", out.display()));
     let file = match File::open(out) {
@@ -45,7 +45,7 @@ pub(super) fn read(out: &Path, output: Output) -> Result<EarlierResults, Failure
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(EarlierResults::default()),
         Err(error) => return Err(failed(error)),
     };
-    // A pipe or a terminal holds no results, and reading it would wait for ever.
+    // Reading a pipe or terminal would not end.
     if !file.metadata().map_err(failed)?.is_file() {
         return Ok(EarlierResults::default());
     }
@@ -88,14 +88,13 @@ pub(super) fn read(out: &Path, output: Output) -> Result<EarlierResults, Failure
     Ok(standing)
 }
 
-/// Whether the last line is the beginning of one of ours, or what a crashed file system leaves in its place.
+/// Returns true for a partial result, and for the filler of a crashed file system.
 fn is_torn(line: &[u8]) -> bool {
     line.iter().zip(BEGINNING).all(|(byte, wanted)| byte == wanted) || line.iter().all(|byte| *byte == 0)
 }
 
 impl EarlierResults {
-    /// Brings the file into the state in which lines can be added: the degraded results of these items are taken out, and
-    /// so is a cut-off last line.
+    /// Removes degraded results of these items and an incomplete last line.
     pub(super) fn prepare(&self, out: &Path, again: &HashSet<&str>) -> Result<(), Failure> {
         let done = if again.is_empty() { self.mend_end(out) } else { self.rewrite(out, again) };
         done.map_err(|error| Failure::failed(format!("{} cannot be written: {error}", out.display())))
@@ -109,14 +108,13 @@ impl EarlierResults {
         }
     }
 
-    /// A new file beside the old one, then in its place: a kill meanwhile leaves one or the other, whole.
+    /// Writes a temporary file and renames it, so that a kill leaves a whole file.
     fn rewrite(&self, out: &Path, again: &HashSet<&str>) -> std::io::Result<()> {
-        // A link stays a link; what it points to is replaced.
+        // Keeps a link and replaces its target.
         let target = std::fs::canonicalize(out)?;
         let (temporary, mut new) = beside(&target)?;
         let written = self.copy(&target, &mut new, again).and_then(|()| std::fs::rename(&temporary, &target));
         if written.is_err() {
-            // The error that is told is the first one.
             drop(std::fs::remove_file(&temporary));
         }
         written
@@ -158,7 +156,7 @@ fn beside(target: &Path) -> std::io::Result<(PathBuf, File)> {
     Ok((path, file))
 }
 
-/// Whether two paths lead to one file, also by way of links. Two names of one terminal are no such thing.
+/// Follows links. Terminals do not count.
 pub(super) fn same_file(input: &Path, out: &Path) -> bool {
     if input == Path::new("-") {
         return stdin_is(out);
@@ -182,7 +180,7 @@ fn same_inode(_one: &std::fs::Metadata, _other: &std::fs::Metadata) -> bool {
     false
 }
 
-/// Whether standard input is that file, by `< FILE`.
+/// Detects `< FILE`.
 #[cfg(unix)]
 fn stdin_is(out: &Path) -> bool {
     use std::os::fd::AsFd as _;

@@ -1,4 +1,6 @@
-//! Pairs put to the language model: how often its stance is people's, which is what `llm.reliability` should say.
+//! Measures the language model on labelled pairs.
+//!
+//! The share of correct stances is the value for `llm.reliability`.
 
 use std::fmt::Write as _;
 
@@ -13,12 +15,11 @@ use crate::judging::evaluation::{Evaluation, Prediction};
 use crate::pipeline::Services;
 use crate::pipeline::given::adjudicate_pair;
 
-/// Pairs from which a share says something.
 const FEW: usize = 100;
-/// The surest a language model is taken to be: one that is never wrong could not be outvoted.
+/// Highest advised reliability: a judge that is never wrong could not be outvoted.
 const SUREST: f64 = 0.95;
 
-/// Each pair is a call. A pair that the model gives no readable answer to is a wrong one: the daemon would go without it.
+/// Makes one call per pair. An unreadable answer counts as wrong.
 pub(super) async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Result<Vec<Answer>, Failure> {
     let is_two_way = rows.iter().any(|row| row.label == rows::NOT_ENTAIL);
     let bar = output.progress(rows.len() as u64);
@@ -55,7 +56,6 @@ pub(super) async fn of_pairs(services: &Services, rows: &[PairRow], output: Outp
     Ok(answers)
 }
 
-/// What to set, by how often it was right.
 pub(super) fn advice(found: &Evaluation) -> String {
     let mut text = String::new();
     let share = found.accuracy;

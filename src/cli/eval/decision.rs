@@ -1,5 +1,6 @@
-//! Caution beside accuracy: how often a side is taken where people take one, and how often rightly; and the decision model
-//! fitted to a labelled file.
+//! Counts how often a side is taken and is right, and fits the decision model.
+//!
+//! The labelled claims give both.
 
 use serde::Serialize;
 
@@ -10,33 +11,32 @@ use crate::domain::verdict::Verdict;
 use crate::judging::decision::fit::{Fitted, LabelledClaim};
 use crate::judging::decision::{FIGURES, JudgeKind};
 
-/// Claims from which coefficients say something.
 const FEW: usize = 30;
 
-/// How often sides are taken, and how often rightly. "Not enough evidence" takes none.
+/// "Not enough evidence" is no side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Caution {
-    /// Claims on which people take a side.
+pub(super) struct SideTakingCounts {
+    /// Claims with a side in their label.
     pub(super) sided_by_people: usize,
-    /// Of those, claims on which a side is taken here.
+    /// Of those, claims with a side in their verdict.
     pub(super) of_them_taken: usize,
-    /// Claims on which a side is taken here.
+    /// Claims with a side in their verdict.
     pub(super) taken: usize,
-    /// Of those, the ones on which it is people's.
+    /// Of those, claims with the label's side.
     pub(super) right: usize,
     pub(super) decisive: usize,
     pub(super) decisive_right: usize,
 }
 
-/// `None` for pairs, which have no verdict.
-pub(super) fn caution(answers: &[Answer]) -> Option<Caution> {
+/// Returns `None` for pairs, which have no verdict.
+pub(super) fn caution(answers: &[Answer]) -> Option<SideTakingCounts> {
     let claims: Vec<&Answer> = answers.iter().filter(|answer| answer.shown.is_some()).collect();
     if claims.is_empty() {
         return None;
     }
     let takes = |label: &str| label != rows::NOT_ENOUGH_EVIDENCE;
     let count = |test: &dyn Fn(&Answer) -> bool| claims.iter().filter(|answer| test(answer)).count();
-    Some(Caution {
+    Some(SideTakingCounts {
         sided_by_people: count(&|answer| takes(answer.prediction.gold)),
         of_them_taken: count(&|answer| takes(answer.prediction.gold) && takes(answer.prediction.said)),
         taken: count(&|answer| takes(answer.prediction.said)),
@@ -46,7 +46,7 @@ pub(super) fn caution(answers: &[Answer]) -> Option<Caution> {
     })
 }
 
-impl Caution {
+impl SideTakingCounts {
     pub(super) fn text(self) -> String {
         let share = |part: usize, of: usize| match of {
             0 => "none".to_owned(),
@@ -54,8 +54,8 @@ impl Caution {
         };
         let Self { sided_by_people, of_them_taken, taken, right, decisive, decisive_right } = self;
         format!(
-            "\nof {sided_by_people} claims on which people take a side, a side is taken on {of_them_taken} ({}); of {taken} sides \
-             taken {right} are right ({}); of {decisive} decisive ones {decisive_right} ({})\n",
+            "\ncoverage {} ({of_them_taken} of {sided_by_people} claims with a side); selective accuracy {} ({right} of {taken}); \
+             conclusive and right {} ({decisive_right} of {decisive})\n",
             share(of_them_taken, sided_by_people),
             share(right, taken),
             share(decisive_right, decisive),
@@ -63,15 +63,14 @@ impl Caution {
     }
 }
 
-/// The figures from which the decision model judged a claim.
+/// Returns the input of the decision model.
 pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
     let decision = result.decision.as_ref()?;
     let ([s1, s2, s3], [c1, c2, c3]) = (decision.support, decision.against);
     Some([s1, s2, s3, c1, c2, c3])
 }
 
-/// The model fitted to these claims. Claims of other kinds of judges than that of most are left out: their figures mean
-/// something else.
+/// Uses only the most frequent kind of judge, because figures of other kinds mean something else.
 pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
     let count = |kind: JudgeKind| answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind).count();
     let kinds = [JudgeKind::Rules, JudgeKind::Model];

@@ -1,4 +1,6 @@
-//! The figures as one page that stands alone: no script, nothing fetched.
+//! The figures as one HTML page.
+//!
+//! The page has no scripts and loads no external files.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -10,11 +12,11 @@ use super::reliability::{Error, Reliability};
 use super::{Answer, Report};
 use crate::judging::evaluation::{Evaluation, ReliabilityBin};
 
-/// Mistakes that are shown, the surest first.
+/// Number of mistakes shown, highest confidence first.
 const MISTAKES: usize = 25;
-/// Letters of a text that are shown.
+/// Characters of a text.
 const SHOWN: usize = 1_200;
-/// Width and height of the diagram's square, in its own units.
+/// In the diagram's own units.
 const SIDE: f64 = 300.0;
 
 const STYLE: &str = "
@@ -26,7 +28,6 @@ article{border:1px solid #d7dbe0;border-radius:6px;padding:.7rem 1rem;margin:1re
 @media(prefers-color-scheme:dark){body{color:#e6e9ec;background:#15181b}th,td,article{border-color:#39414a}td.right{background:#1d3324}td.wrong{background:#3a2224}.note{color:#9aa4ae}}
 ";
 
-/// The whole page.
 pub(super) fn page(name: &str, report: &Report, answers: &[Answer]) -> String {
     let found = &report.evaluation;
     format!(
@@ -54,7 +55,6 @@ fn classes(found: &Evaluation) -> String {
     let mut table =
         "<h2>Each label</h2>\n<table><tr><th>label</th><th>precision</th><th>recall</th><th>F1</th><th>rows</th></tr>\n".to_owned();
     for (label, figures) in &found.per_class {
-        // Writing to a String cannot fail.
         let _infallible = writeln!(
             table,
             "<tr><td>{label}</td><td>{:.3}</td><td>{:.3}</td><td>{:.3}</td><td>{}</td></tr>",
@@ -90,7 +90,7 @@ fn confusion(found: &Evaluation) -> String {
     table + "</table>\n"
 }
 
-/// What the claims of each tier turned out to be; nothing for pairs.
+/// Returns an empty text for pairs.
 fn tiers(found: &Reliability) -> String {
     if found.tiers.is_empty() {
         return String::new();
@@ -106,7 +106,6 @@ fn tiers(found: &Reliability) -> String {
     table + "</table>\n"
 }
 
-/// The same diagrams for figures that are calibrated on the other parts of the file.
 fn calibrated(found: &Reliability) -> String {
     let mut drawn = String::new();
     for (name, error) in found.errors().filter(|(_, error)| error.rows > 0) {
@@ -122,7 +121,7 @@ fn calibrated(found: &Reliability) -> String {
     drawn
 }
 
-/// What the rows of each verdict are calibrated to; of one kind the diagram says as much.
+/// Returns an empty text for a single verdict.
 fn kinds(error: &Error) -> String {
     if error.kinds.len() < 2 {
         return String::new();
@@ -139,7 +138,7 @@ fn kinds(error: &Error) -> String {
     rows + "</table>\n"
 }
 
-/// Confidence to the right, share of right answers upwards; on the diagonal the two are one.
+/// Plots confidence (x) against the share of right answers (y).
 fn diagram(title: &str, bins: &[ReliabilityBin]) -> String {
     let at = |share: f64| 40.0 + share * SIDE;
     let up = |share: f64| 10.0 + (1.0 - share) * SIDE;

@@ -1,5 +1,7 @@
-//! What a tier, a score and a confidence are worth on the labelled file: how often they are right as they are shown, and
-//! calibrated by curves that have not seen the claim they tell of.
+//! Measures tiers, scores and confidences on a labelled file.
+//!
+//! Figures are measured as shown, and calibrated by cross-validation: no curve is fitted on the claim it is measured
+//! on.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,63 +13,60 @@ use crate::domain::verdict::Tier;
 use crate::judging::calibration::{Calibration, FOLDS, Fitted, Labelled, Logistic, cross_validated, curves};
 use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, error_by_chance, reliability};
 
-/// Rows from which a curve says something: of 30 the share that holds is known to within 9 points or so.
+/// Minimum rows for a curve: 30 rows give a share to within about 9 points.
 const FEW: usize = 30;
 
-/// What is known of a claim's result besides its verdict.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     pub(super) tier: Tier,
-    /// As it is shown, 0–100.
+    /// 0–100.
     pub(super) score: Option<u32>,
-    /// What the score is made of, before any curve.
+    /// Before calibration.
     pub(super) raw: f64,
-    /// The most a claim of its verdict may score, 0–1.
+    /// The highest score for its verdict, 0–1.
     pub(super) cap: f64,
 }
 
-/// How far figures are off the share that turned out right.
+/// Calibration errors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Error {
     pub(super) rows: usize,
-    /// Mean distance as they are shown.
+    /// Mean of the shown figures.
     pub(super) shown: f64,
-    /// The same, calibrated on the other parts of the file.
+    /// Mean of cross-validated figures.
     pub(super) calibrated: f64,
-    /// What figures that are right would show on as many rows.
+    /// Expected for perfect figures with as many rows.
     pub(super) by_chance: f64,
-    /// The bins behind `calibrated`.
+    /// Of `calibrated`.
     pub(super) bins: Vec<ReliabilityBin>,
-    /// The same rows by what was said: of few rows the bins' noise outweighs what they would show.
+    /// By prediction, because bins of few rows are noisy.
     pub(super) kinds: BTreeMap<&'static str, OfKind>,
 }
 
-/// What is told of the rows of one kind, and what they turned out to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct OfKind {
     pub(super) rows: usize,
-    /// Mean of what they were calibrated to.
+    /// Of calibrated figures.
     pub(super) mean: f64,
-    /// Share that is right.
+    /// Share of right predictions.
     pub(super) right: f64,
 }
 
-/// What claims of a tier turned out to be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub(super) struct OfTier {
     pub(super) rows: usize,
-    /// Share that people call supported.
+    /// Share with the label supported.
     pub(super) supported: f64,
-    /// Share whose verdict is people's.
+    /// Share with the right verdict.
     pub(super) right: f64,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
 pub(super) struct Reliability {
     pub(super) folds: usize,
-    /// Of the confidence, where a side is taken.
+    /// If a side is taken.
     pub(super) confidence: Error,
-    /// Of the score, taken as the share of such claims that people call supported. Claims only.
+    /// The score as the share of claims with the label supported. Claims only.
     pub(super) score: Option<Error>,
     /// Claims only.
     pub(super) tiers: BTreeMap<Tier, OfTier>,
@@ -90,7 +89,7 @@ pub(super) fn measure(answers: &[Answer]) -> Reliability {
         tiers: tiers(answers),
         curves: are_claims.then(|| {
             let (of_side, of_score) = (curves(&confident), curves(&score_rows));
-            // A verdict that was never given is not told about: its confidence stays as it is.
+            // A verdict without rows gets no curve, so its confidence does not change.
             let side = |label| of_side.get(label).copied();
             Calibration {
                 score: of_score.get(SCORE).copied().unwrap_or_else(|| Logistic::fit(&[])),
@@ -102,7 +101,7 @@ pub(super) fn measure(answers: &[Answer]) -> Reliability {
     }
 }
 
-/// The kind of every score: one curve for all.
+/// One curve for all scores.
 const SCORE: &str = "score";
 
 fn confidence(answer: &Answer) -> Option<Labelled<'_>> {
@@ -110,14 +109,13 @@ fn confidence(answer: &Answer) -> Option<Labelled<'_>> {
     Some(Labelled { claim: &answer.claim, kind: said, figure: confidence?, holds: answer.prediction.is_right() })
 }
 
-/// The row of a score that is shown.
 fn score(answer: &Answer) -> Option<(Labelled<'_>, Shown)> {
     let shown = answer.shown.filter(|shown| shown.score.is_some())?;
     let holds = answer.prediction.gold == rows::SUPPORTED;
     Some((Labelled { claim: &answer.claim, kind: SCORE, figure: shown.raw, holds }, shown))
 }
 
-/// `caps` bound what the curves tell of each row, as they bound what is shown.
+/// Measures calibration errors. `caps` limits the calibrated figures, as in results.
 fn error(labelled: &[Labelled<'_>], caps: &[f64], shown: impl Iterator<Item = (f64, bool)>) -> Error {
     let told = cross_validated(labelled, FOLDS).into_iter().zip(caps).map(|(told, cap)| told.min(*cap));
     let told: Vec<(&Labelled<'_>, f64)> = labelled.iter().zip(told).collect();
@@ -163,7 +161,7 @@ fn tiers(answers: &[Answer]) -> BTreeMap<Tier, OfTier> {
 }
 
 impl Reliability {
-    /// The curves of all rows, to be written to a file; `None` for pairs, whose figures no verdict shows.
+    /// Returns `None` for pairs, which have no verdict.
     pub(super) fn fitted(&self, data: &str, judge: &str, rows: usize) -> Option<Fitted> {
         let score = self.score.clone().unwrap_or_default();
         Some(Fitted {
@@ -178,7 +176,7 @@ impl Reliability {
         })
     }
 
-    /// The curves that rest on few rows: a coin that fell on one side twice says nothing of the third time.
+    /// Curves with few rows.
     pub(super) fn weak(&self) -> Vec<String> {
         let of_score = self.score.iter().map(|score| ("the score", score.rows));
         let of_side = self.confidence.kinds.iter().map(|(side, found)| (*side, found.rows));
@@ -190,7 +188,6 @@ impl Reliability {
         let mut text = String::new();
         for (tier, found) in &self.tiers {
             if text.is_empty() {
-                // Writing to a String cannot fail.
                 let _infallible =
                     writeln!(text, "\n{:20} {:>9} {:>18} {:>14}", "tier", "rows", "people: supported", "verdict right");
             }
@@ -222,7 +219,7 @@ impl Reliability {
                     bin.accuracy
                 );
             }
-            // One kind is all there is to say already.
+            // A single kind repeats the line above.
             if error.kinds.len() > 1 {
                 let _infallible =
                     writeln!(text, "{:20} {:>9} {:>18} {:>14}", "of those said", "rows", "mean", "turned out");
@@ -234,7 +231,6 @@ impl Reliability {
         text
     }
 
-    /// What is measured, by what a reader calls it.
     pub(super) fn errors(&self) -> impl Iterator<Item = (&'static str, &Error)> {
         let score = self.score.as_ref().map(|error| ("score, as the share that people call supported", error));
         [("confidence, where a side is taken", &self.confidence)].into_iter().chain(score)

@@ -1,4 +1,6 @@
-//! The labelled file: one JSON object a line, pairs of claim and evidence, or claims with several texts.
+//! Reads the labelled file, one JSON object per line.
+//!
+//! A row is a pair of claim and evidence, or a claim with several texts. Bad lines are reported and left out.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader};
@@ -20,7 +22,7 @@ pub(super) const ENTAIL: &str = "entail";
 pub(super) const NEUTRAL: &str = "neutral";
 pub(super) const CONTRADICT: &str = "contradict";
 pub(super) const NOT_ENTAIL: &str = "not_entail";
-/// What a language model said that gave no readable answer.
+/// The label of an unreadable answer of a language model.
 pub(super) const NO_ANSWER: &str = "no_answer";
 pub(super) const SUPPORTED: &str = "supported";
 pub(super) const REFUTED: &str = "refuted";
@@ -30,7 +32,6 @@ pub(super) const NOT_ENOUGH_EVIDENCE: &str = "not_enough_evidence";
 const PAIR_LABELS: [&str; 4] = [ENTAIL, NEUTRAL, CONTRADICT, NOT_ENTAIL];
 const CLAIM_LABELS: [&str; 4] = [SUPPORTED, REFUTED, CONTESTED, NOT_ENOUGH_EVIDENCE];
 
-/// Bad lines that are named one by one.
 const MOST_NAMED: usize = 10;
 
 #[derive(Debug)]
@@ -45,9 +46,9 @@ pub(super) struct PairRow {
 pub(super) struct ClaimRow {
     pub(super) given: GivenClaim,
     pub(super) label: &'static str,
-    /// The set it is of, where a file holds several; empty otherwise.
+    /// Empty if the file has one dataset.
     pub(super) set: String,
-    /// Its texts with their English, where the file brings it.
+    /// Texts with their English translations.
     english: Vec<(String, String)>,
 }
 
@@ -78,7 +79,7 @@ struct Given {
     english: Option<English>,
 }
 
-/// A claim and its passages in English: what a translator is measured by where none is at hand.
+/// Used instead of a translator.
 #[derive(Deserialize)]
 struct English {
     claim: String,
@@ -103,7 +104,7 @@ struct Passage {
 }
 
 impl Rows {
-    /// The translations that the file brings, in the place of a translator; `None` where it brings none.
+    /// Returns `None` without translations.
     pub(super) fn translator(&self) -> Option<Arc<dyn Translator>> {
         let Self::Claims(claims) = self else { return None };
         let written = WrittenTranslations::new(claims.iter().flat_map(|row| row.english.iter().cloned()));
@@ -111,7 +112,7 @@ impl Rows {
     }
 }
 
-/// The good rows, and how many lines are bad; those are named on standard error, and so are ids that stand twice.
+/// Returns the valid rows and the number of bad lines. Bad lines and repeated ids are reported on standard error.
 pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure> {
     let failed = |error: std::io::Error| Failure::failed(format!("{} cannot be read: {error}", file.display()));
     let opened = std::fs::File::open(file).map_err(failed)?;
@@ -119,7 +120,7 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
     let mut ids = Ids::default();
     for (number, line) in BufReader::new(opened).split(b'\n').enumerate() {
         let line = line.map_err(failed)?;
-        // Editors of some systems put a mark before the first line.
+        // A byte order mark of some editors.
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
@@ -162,7 +163,7 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
     }
 }
 
-/// The line of every id. Rows of one id are each judged and counted, but nothing tells them apart afterwards.
+/// Rows with a repeated id are all counted, but cannot be told apart later.
 #[derive(Default)]
 struct Ids {
     lines: HashMap<String, usize>,
@@ -223,7 +224,6 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
     }
 }
 
-/// Each text with its English.
 fn told(claim: &str, evidence: &[GivenText], english: English) -> Result<Vec<(String, String)>, String> {
     if english.evidence.len() != evidence.len() {
         return Err(format!("english has {} texts for {}", english.evidence.len(), evidence.len()));

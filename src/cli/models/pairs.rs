@@ -1,7 +1,7 @@
-//! The labelled pairs that `models verify` asks a model: written for this, by writers who saw no rule and no training text.
+//! Labelled pairs for `models verify`. Their writers saw no rules and no training texts.
 //!
-//! They are plain: a model that reads a language is right on most of them. A file that lost what its model had learnt, as some do
-//! when they are quantised, is not.
+//! The pairs are simple: a model is right on most of them if it reads the language. A damaged model, for example by
+//! quantisation, is not.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use crate::inference::Label;
 
-/// A claim, a passage, and what people say the passage makes of the claim.
 #[derive(Debug, Deserialize)]
 pub(super) struct LabelledPair {
     /// ISO 639-1, of both texts.
@@ -20,15 +19,15 @@ pub(super) struct LabelledPair {
 }
 
 static PAIRS: LazyLock<Vec<LabelledPair>> = LazyLock::new(|| {
-    // A test reads them, so that a broken line cannot ship.
+    // A test checks every line.
     include_str!("pairs.jsonl").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 });
 
-/// The pairs in languages that a model reads, language by language; `*` or nothing stands for all.
+/// Groups the pairs by language. `*` or an empty list means all.
 pub(super) fn read_by(languages: &[String]) -> Vec<(&'static str, Vec<&'static LabelledPair>)> {
     let all = languages.is_empty() || languages.iter().any(|language| language.trim() == "*");
     let mut found: Vec<(&str, Vec<&LabelledPair>)> = Vec::new();
-    // As whoever judges reads them: "EN" in a model.toml is English.
+    // Case is ignored, as in judging.
     let is_named = |code: &str| languages.iter().any(|language| language.trim().eq_ignore_ascii_case(code));
     for pair in PAIRS.iter().filter(|pair| all || is_named(&pair.language)) {
         match found.iter_mut().find(|(language, _)| *language == pair.language) {

@@ -1,18 +1,18 @@
-//! Loads a model and asks it something that people know the answer to.
+//! Loads a model and tests it on labelled pairs.
+//!
+//! The test finds models that are hardly better than chance, or worse than expected.
 
 use crate::inference::ModelFolder;
 #[cfg(feature = "models")]
 use crate::inference::sets;
 
-/// What a model answered.
 pub(super) struct Probed {
-    /// In a few words.
     pub(super) told: String,
-    /// What is amiss where it answers, and hardly better than by chance.
+    /// Set if the model is hardly better than chance.
     pub(super) weak: Option<String>,
 }
 
-/// Loads the model and asks it about pairs in the languages it reads; an error says what to do.
+/// Tests the model on pairs in its languages. The error says what to do.
 #[cfg(feature = "models")]
 pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
     use std::time::Instant;
@@ -36,7 +36,6 @@ pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
     Ok(Probed { told, weak })
 }
 
-/// This build runs none.
 #[cfg(not(feature = "models"))]
 pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
     std::future::ready(Err(format!(
@@ -55,7 +54,7 @@ mod loading {
     use crate::inference::{Embedder as _, Label, ModelFolder, Pair, Reranker as _, StanceModel as _, Task};
     use crate::judging::profile::TextProfile;
 
-    /// How often a model is right in one language.
+    /// Right answers in one language.
     pub(super) struct Share {
         pub(super) language: &'static str,
         pub(super) right: usize,
@@ -68,12 +67,11 @@ mod loading {
         }
     }
 
-    /// Points of 100 under what is expected from which a model has lost something. Between the processors that it may run on, an
-    /// int8 model differs by one or two pairs; quantising one that does not bear it costs twice as much as this.
+    /// Percentage points below the expected share that count as a loss. Processors differ by one or two pairs for an
+    /// int8 model; harmful quantisation costs twice this value.
     const LOSS: f64 = 8.0;
 
-    /// What is amiss: languages under the floor, and those in which it is right less often than it should be. `expected` gives the
-    /// pairs of 100 for a language.
+    /// Languages below the floor or with a loss. `expected` returns a percentage.
     pub(super) fn weakness(shares: &[Share], floor: f64, expected: impl Fn(&str) -> Option<u8>) -> Option<String> {
         let under: Vec<&str> =
             shares.iter().filter(|share| share.share() < floor).map(|share| share.language).collect();
@@ -128,8 +126,8 @@ mod loading {
             }
         }
 
-        /// The share under which a model is weak. Chance gives a third of the stances, a hundredth of the passages, half of the
-        /// ranks; of the models that ship the embedder finds all, and the stance models are right on two thirds to four fifths.
+        /// Returns the lowest share of a sound model. Chance gives 1/3 of stances, 1/100 of passages and 1/2 of ranks.
+        /// The bundled embedder finds all; the bundled NLI models are right on 2/3 to 4/5.
         pub(super) const fn floor(&self) -> f64 {
             match self {
                 Self::Embedder(_) => 0.5,
@@ -152,8 +150,7 @@ mod loading {
         }
     }
 
-    /// Of all pairs, how many have the label that people gave. A model of two labels knows no difference between what is left
-    /// open and what is contradicted.
+    /// Returns right pairs and all pairs. A model with two labels cannot separate neutral from contradict.
     async fn judged(
         model: &LocalStance,
         folder: &ModelFolder,
@@ -175,7 +172,7 @@ mod loading {
         Ok((right.count(), labelled.len()))
     }
 
-    /// Of the claims that a passage bears out, how many lie nearest to that passage among all of the language.
+    /// Counts claims whose supporting passage is the nearest of its language.
     async fn found(model: &LocalEmbedder, labelled: &[&LabelledPair]) -> Result<(usize, usize), String> {
         let borne_out: Vec<usize> =
             (0..labelled.len()).filter(|at| labelled.get(*at).is_some_and(|one| one.label == Label::Entail)).collect();
@@ -194,7 +191,7 @@ mod loading {
         Ok((right, borne_out.len()))
     }
 
-    /// Of the claims that a passage bears out, for how many it ranks above the next claim's passage.
+    /// Counts claims whose supporting passage ranks above the next claim's passage.
     async fn ranked(model: &LocalReranker, labelled: &[&LabelledPair]) -> Result<(usize, usize), String> {
         let borne_out: Vec<&&LabelledPair> = labelled.iter().filter(|one| one.label == Label::Entail).collect();
         let others = borne_out.iter().cycle().skip(1);

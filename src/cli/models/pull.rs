@@ -1,4 +1,6 @@
-//! `models pull`: a named set from a hub into `MODELS_DIR`.
+//! `models pull`: downloads a named set from a hub into `MODELS_DIR`.
+//!
+//! A lock excludes other downloads. Every downloaded model is verified.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -51,7 +53,6 @@ pub(super) async fn run(
     report(config, &fetched, models_dir, output).await
 }
 
-/// The sets there are.
 fn offer(output: Output) -> Result<(), Failure> {
     if output.json {
         let sets = SETS.iter().map(|set| {
@@ -84,7 +85,7 @@ async fn fetch(
 ) -> Result<Vec<(ModelFolder, bool)>, Failure> {
     let lock = PullLock::take(models_dir)?;
     let bar = Mutex::new(None::<indicatif::ProgressBar>);
-    // A lock that somebody panicked with holds a bar all the same.
+    // Usable even if a holder of the lock panicked.
     let held = || bar.lock().unwrap_or_else(PoisonError::into_inner);
     let hears = |event: PullEvent<'_>| match event {
         PullEvent::Begins { model, file, size } => {
@@ -114,7 +115,7 @@ async fn fetch(
     Ok(fetched)
 }
 
-/// Says what is there now, whether this build can run it, and what is still to be done.
+/// Reports the models, whether this build can run them, and the next steps.
 async fn report(
     config: &Config,
     fetched: &[(ModelFolder, bool)],

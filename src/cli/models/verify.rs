@@ -1,4 +1,6 @@
-//! `models verify`: files, checksums, and how often a model is right on pairs that people labelled.
+//! `models verify`: checks files and checksums, and measures models on labelled pairs.
+//!
+//! Models on servers were tested when the connection was made.
 
 use std::fmt::Write as _;
 
@@ -12,16 +14,15 @@ use crate::config::Config;
 use crate::inference::{ModelFolder, Task};
 use crate::judging::plain::plain;
 
-/// How one model stands.
 #[derive(Debug, Serialize)]
 struct Finding {
     task: Task,
     name: String,
     location: String,
     ok: bool,
-    /// It answers, and hardly better than by chance.
+    /// Hardly better than chance.
     weak: bool,
-    /// What was looked at, or what is wrong and what to do.
+    /// What was checked, or what to do.
     detail: String,
 }
 
@@ -41,7 +42,7 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
     let is_wanted = |name: &String| names.is_empty() || names.contains(name);
     let mut findings = Vec::new();
     for (task, name, location) in served.iter().filter(|(_, name, _)| is_wanted(name)) {
-        // It answered a probe when it was connected to.
+        // The connection already tested it.
         let (name, location) = (name.clone(), location.clone());
         findings.push(Finding {
             task: *task,
@@ -82,27 +83,26 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
     }
 }
 
-/// The name of the embedder of this process; empty where a server or hashed words stand in its place.
+/// Returns an empty text if a server or the hashed fallback is used.
 fn embedder(stock: &Stock, config: &Config) -> String {
     let chosen =
         if stock.remote.embedder.is_some() { None } else { stock.chosen(Task::Embedding, config).ok().flatten() };
     chosen.map_or_else(String::new, |folder| folder.manifest.name.clone())
 }
 
-/// What a stance model does without where the embedder that its calibration counts on is not at work.
+/// Reports an NLI model whose calibration needs an embedder that is not in use.
 fn lost_cosine(folder: &ModelFolder, at_work: &str) -> Option<String> {
     let fitted = folder.manifest.similarity.as_ref().filter(|fitted| fitted.embedder != at_work)?;
     Some(format!("; without the cosine, for which the embedder {} would have to be at work here", fitted.embedder))
 }
 
-/// How a model's folder stands.
 pub(super) struct Looked {
     pub(super) ok: bool,
     pub(super) weak: bool,
     pub(super) detail: String,
 }
 
-/// Checksums first: what a damaged file does when it is loaded says less.
+/// Checksums first, because the load error of a damaged file is less clear.
 pub(super) async fn look_at(folder: &ModelFolder) -> Looked {
     if let Err(error) = folder.verify() {
         return Looked { ok: false, weak: false, detail: error.to_string() };

@@ -1,4 +1,4 @@
-//! Promises of the configuration as a whole.
+//! Tests of the whole configuration.
 
 mod reference;
 mod secrets;
@@ -15,7 +15,6 @@ use super::*;
 use crate::domain::rules::DomainList;
 use crate::domain::verdict::SourceType;
 
-/// The names of settings, as users rely on them.
 const CONTRACT_NAMES: &str = "DATABASE_URL AMQP_URL CORROBORATE_DATA_DIR HTTP_BIND ADMIN_TOKEN WORKER_CONCURRENCY \
     LOG_FORMAT RUST_LOG FACTCHECK_GOOGLE_ENABLED FACTCHECK_GOOGLE_API_KEY FACTCHECK_GOOGLE_BASE_URL \
     FACTCHECK_GOOGLE_MAX_RESULTS FACTCHECK_GOOGLE_RPM FACTCHECK_CACHE_TTL_HOURS FACTCHECK_MIN_CLAIM_LENGTH \
@@ -63,7 +62,7 @@ fn load_file(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
     load(LoadOptions { file: Some(file.path().to_path_buf()), env })
 }
 
-/// Values of each kind, one of which differs from whatever the default is.
+/// Values of each kind. At least one differs from the default.
 fn samples(kind: Kind) -> Vec<String> {
     let texts: &[&str] = match kind {
         Kind::Flag => &["true", "false"],
@@ -94,7 +93,6 @@ fn samples(kind: Kind) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// The same of a key whose values must be more than their kind says.
 fn own_samples(key: &Key) -> Vec<String> {
     match key.path {
         "enrichment.query_languages" => vec!["el,de".to_owned()],
@@ -103,7 +101,7 @@ fn own_samples(key: &Key) -> Vec<String> {
     }
 }
 
-/// One table with everything it must have, as the environment holds it.
+/// A table with its required fields, as JSON.
 fn table_sample(shape: &Shape) -> String {
     let required = shape.fields.iter().filter(|field| field.required);
     let fields: Vec<String> = required
@@ -112,7 +110,6 @@ fn table_sample(shape: &Shape) -> String {
     format!("[{{{}}}]", fields.join(", "))
 }
 
-/// What a key needs beside it so that it contradicts nothing.
 fn company(key: &Key) -> Vec<(&'static str, &'static str)> {
     match key.path {
         "llm.base_url" => vec![("LLM_MODEL", "m")],
@@ -140,7 +137,7 @@ fn every_name_changes_its_key_and_only_its_key() {
         let mut company: Vec<(String, String)> =
             company(key).into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let base = load(LoadOptions { file: None, env: company.clone() });
-        // What only makes sense together may not load without it.
+        // Some keys are valid only together.
         let base = base.unwrap_or_else(|_| load_env(&[]).unwrap());
         let mut changed = false;
         for sample in own_samples(key) {
@@ -344,7 +341,7 @@ fn contradictions_stop_the_start() {
         let text = error(env);
         assert!(text.contains(expected) && text.lines().count() == 1, "{expected}\nis not\n{text}");
     }
-    // Of a key that could not be read nothing further is said.
+    // An unreadable key gives one problem only.
     let text = error(&[("LLM_BASE_URL", "http://localhost/v1"), ("LLM_MODEL", "\u{1}x")]);
     assert_eq!(text.lines().count(), 1, "{text}");
 }
@@ -476,7 +473,7 @@ fn the_folders_follow_the_configuration() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever stands in any variable, the answer is a configuration or a list of problems of one line each.
+    /// Every value gives a configuration or a list of one-line problems.
     #[test]
     fn no_value_breaks_the_reader(which in 0usize..1000, value in ".{0,60}") {
         let key = KEYS.get(which % KEYS.len()).unwrap();

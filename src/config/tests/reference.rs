@@ -1,4 +1,4 @@
-//! The reference manual and the table of keys, held against each other and against what is read.
+//! Compares the reference manual, the table of keys and their uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn the_reference_documents_every_key_and_names_its_variable() {
     }
 }
 
-/// The words of every source file outside this room, without what follows the first test of the file.
+/// The words of all source files outside this module, without tests.
 fn words_read_elsewhere() -> BTreeSet<String> {
     fn walk(folder: &Path, words: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -64,14 +64,13 @@ fn words_read_elsewhere() -> BTreeSet<String> {
     words
 }
 
-/// A key that nothing reads is a promise nobody keeps. Held by name: it sees a key whose feature went away, not one that
-/// shares its name with something else.
+/// Every key must be used. The test compares names, so it misses an unused key whose name occurs elsewhere.
 #[test]
 fn every_key_is_read_by_something() {
     let read = words_read_elsewhere();
     for key in KEYS.iter() {
         let field = key.path.rsplit('.').next().unwrap();
-        // Read through functions of this room.
+        // Read through functions of this module.
         let by_function = matches!(
             key.path,
             "data_dir"

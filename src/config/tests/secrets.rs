@@ -1,4 +1,4 @@
-//! Secrets: where they may come from, and that nothing ever shows them.
+//! Tests that secrets come from the right places and are never shown.
 
 use proptest::prelude::*;
 use secrecy::ExposeSecret as _;
@@ -55,7 +55,7 @@ fn a_broken_file_tells_its_place_and_not_its_text() {
     assert_eq!(text.lines().count(), 1);
 }
 
-/// Every place a secret could be written to, right or wrong.
+/// Every place for a secret, right or wrong.
 #[test]
 fn no_secret_is_ever_shown() {
     const SECRET: &str = "5ecretVALUE77xyz";
@@ -70,7 +70,7 @@ fn no_secret_is_ever_shown() {
         assert!(!shown.contains(SECRET), "{} shows itself", key.path);
         assert!(show(&loaded).iter().any(|shown| shown.key == key.path && shown.value == "set"));
 
-        // In a file, under a misspelt name, malformed, and under a name that sounds like one.
+        // In a file, misspelt, malformed, and with a similar name.
         let (table, last) = key.path.rsplit_once('.').unwrap();
         let misspelt = format!("{}S", key.env());
         let missing = key.env().replacen('_', "", 1);
@@ -97,7 +97,7 @@ fn no_secret_is_ever_shown() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// A header secret of any text is not told, neither taken nor refused.
+    /// No header secret is shown, whether it is accepted or refused.
     #[test]
     fn no_random_secret_is_told(secret in "[a-zA-Z0-9 ]{12,40}") {
         let told = match load_env(&[("ENRICHMENT_BRAVE_API_KEY", &secret)]) {

@@ -1,4 +1,4 @@
-//! Promises about lists of tables.
+//! Tests of lists of tables.
 
 use secrecy::ExposeSecret as _;
 

@@ -3,7 +3,7 @@ use url::Url;
 use super::*;
 use crate::http::authority::origin_of;
 
-fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Doorman {
+fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Authenticator {
     let settings = HttpSettings {
         admin_token: token.map(SecretString::from),
         loopback,
@@ -11,7 +11,7 @@ fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]
         allowed_hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
         ..HttpSettings::default()
     };
-    Doorman::new(&settings, None)
+    Authenticator::new(&settings, None)
 }
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
@@ -22,7 +22,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     map
 }
 
-fn status(doorman: &Doorman, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
+fn status(doorman: &Authenticator, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
     match doorman.admit(access, &Method::GET, &Uri::from_static("/api/items"), &headers(pairs), &Credentials::default())
     {
         Ok(_visitor) => 200,
@@ -191,7 +191,7 @@ fn a_listed_extension_is_let_in() {
 }
 
 fn asked(
-    doorman: &Doorman,
+    doorman: &Authenticator,
     access: Access,
     method: &Method,
     path: &'static str,
@@ -201,7 +201,7 @@ fn asked(
 }
 
 fn asked_by(
-    doorman: &Doorman,
+    doorman: &Authenticator,
     access: Access,
     method: &Method,
     path: &'static str,
@@ -214,7 +214,7 @@ fn asked_by(
     }
 }
 
-fn guarded(open_reading: bool) -> Doorman {
+fn guarded(open_reading: bool) -> Authenticator {
     let settings = HttpSettings {
         admin_token: Some("secret".into()),
         read_token: Some("reader".into()),
@@ -222,7 +222,7 @@ fn guarded(open_reading: bool) -> Doorman {
         loopback: false,
         ..HttpSettings::default()
     };
-    Doorman::new(&settings, None)
+    Authenticator::new(&settings, None)
 }
 
 #[test]

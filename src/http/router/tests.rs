@@ -15,10 +15,9 @@ fn settings() -> HttpSettings {
 }
 
 fn assembled(settings: &HttpSettings, handlers: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
-    assemble(settings, Doorman::new(settings, None), handlers)
+    assemble(settings, Authenticator::new(settings, None), handlers)
 }
 
-/// Every route of the table with a handler that reads its body and says yes.
 fn stubs(settings: &HttpSettings) -> Router {
     let handlers =
         routes::all().map(|route| (Door::of(route), on(route.verb.filter(), |_body: Bytes| async { "yes" })));
@@ -56,7 +55,6 @@ async fn send(router: &Router, method: &str, uri: &str, headers: &[(&str, &str)]
     Answer { status: parts.status, headers: parts.headers, body: to_bytes(body, 1 << 20).await.unwrap() }
 }
 
-/// A path of the table with its variables filled in.
 fn concrete(path: &str) -> String {
     path.replace("{id}", "tg:a%2Fb:1").replace("{domain}", "example.org")
 }

@@ -1,4 +1,6 @@
-//! Who changed what: domain rules, tokens, providers, dead letters, clean-up.
+//! The audit log.
+//!
+//! It covers domain rules, tokens, providers, dead letters and clean-up.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,7 +8,7 @@ use axum::routing::on;
 use schemars::SchemaGenerator;
 use serde::Deserialize;
 
-use super::{Answer, List, Parameter, Patience, Place, Route, Verb, count};
+use super::{Answer, List, Parameter, Place, Route, TimeoutClass, Verb, count};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiQuery, page_limit};
@@ -17,10 +19,15 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     verb: Verb::Get,
     path: "/api/audit",
     access: Access::Admin,
-    patience: Patience::Short,
+    patience: TimeoutClass::Short,
     operation: "listAudit",
-    summary: "Who changed what, the latest first",
-    parameters: &[Parameter { name: "limit", place: Place::Query, about: "how many; 50 when absent", schema: count }],
+    summary: "Audit log, newest first",
+    parameters: &[Parameter {
+        name: "limit",
+        place: Place::Query,
+        about: "maximum number; 50 when absent",
+        schema: count,
+    }],
     body: None,
     answer: Answer::json("What was done", SchemaGenerator::subschema_for::<List<AuditEntry>>),
     mount: |method| on(method, list),

@@ -1,4 +1,6 @@
-//! Removal by age, on demand. The daemon also does it by itself from time to time.
+//! Deletion of expired rows on request.
+//!
+//! The daemon also deletes them periodically.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,7 +8,7 @@ use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, Patience, Route, Verb};
+use super::{Answer, Content, Route, TimeoutClass, Verb};
 use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
@@ -20,9 +22,9 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     verb: Verb::Post,
     path: "/api/cleanup",
     access: Access::Admin,
-    patience: Patience::Long,
+    patience: TimeoutClass::Long,
     operation: "cleanUp",
-    summary: "Remove what has expired, or count it",
+    summary: "Delete expired rows, or count them",
     parameters: &[],
     body: Some(Content::json(SchemaGenerator::subschema_for::<CleanupRequest>)),
     answer: Answer::json("Rows removed, or to be removed", schema),
@@ -32,7 +34,7 @@ pub(crate) const ROUTES: &[Route] = &[Route {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CleanupRequest {
-    /// Only count.
+    /// If true, only counts.
     #[serde(default)]
     dry_run: bool,
 }

@@ -1,4 +1,6 @@
-//! Dead letters: messages that were given up, kept for a person with the reason.
+//! Dead letters: messages that cannot succeed, stored until a person decides.
+//!
+//! Sending again and dropping are recorded in the audit log.
 
 use axum::Json;
 use axum::extract::State;
@@ -7,7 +9,7 @@ use chrono::{DateTime, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
+use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count};
 use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, Queue};
 use crate::domain::excerpt::item_id_of;
 use crate::http::App;
@@ -22,7 +24,7 @@ fn selection(_generator: &mut SchemaGenerator) -> Schema {
     one_way_of_three("reason", "their label; delivery_limit for those that the broker gave up")
 }
 
-/// Messages that were given up: by their ids, by a text they share, or all of them; one of the three.
+/// The schema of a selection: by ids, by a shared text, or all; exactly one.
 pub(super) fn one_way_of_three(shared: &'static str, about: &'static str) -> Schema {
     let way = |name: &str, value: Schema| {
         schemars::json_schema!({
@@ -40,13 +42,13 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/dead",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listDead",
-        summary: "The oldest dead letters",
+        summary: "List dead letters, oldest first",
         parameters: &[Parameter {
             name: "limit",
             place: Place::Query,
-            about: "how many; 50 when absent",
+            about: "maximum number; 50 when absent",
             schema: count,
         }],
         body: None,
@@ -57,9 +59,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/dead/{id}",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "getDead",
-        summary: "One dead letter with the message as it came",
+        summary: "One dead letter with its message",
         parameters: &[Parameter { name: "id", place: Place::Path, about: "as the list names it", schema: super::text }],
         body: None,
         answer: Answer::json("The letter", SchemaGenerator::subschema_for::<OpenLetter>),
@@ -69,9 +71,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/dead/requeue",
         access: Access::Admin,
-        patience: Patience::Long,
+        patience: TimeoutClass::Long,
         operation: "requeueDead",
-        summary: "Give dead letters back to the queue they came from",
+        summary: "Requeue dead letters",
         parameters: &[],
         body: SELECTION,
         answer: Answer::json("How many went back", SchemaGenerator::subschema_for::<Moved>),
@@ -81,9 +83,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/dead/drop",
         access: Access::Admin,
-        patience: Patience::Long,
+        patience: TimeoutClass::Long,
         operation: "dropDead",
-        summary: "Throw dead letters away for good",
+        summary: "Delete dead letters",
         parameters: &[],
         body: SELECTION,
         answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Moved>),
@@ -91,7 +93,7 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// What is said of a letter the daemon did not write itself.
+/// The reason of dead letters that the daemon did not write.
 const NO_REASON: &str = "the broker gave it up: it was delivered again and again and never settled, as when a worker \
                          crashes over it; no reason was recorded";
 
@@ -99,16 +101,16 @@ const NO_REASON: &str = "the broker gave it up: it was delivered again and again
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Letter {
     id: String,
-    /// `enrichment_queue` or `factcheck`; null when nothing tells.
+    /// `enrichment_queue` or `factcheck`; null if unknown.
     queue: Option<&'static str>,
-    /// The reason as a word; null when the broker itself gave it up.
+    /// The reason as a word; null if the broker gave up.
     label: Option<String>,
     /// The reason for a person.
     error: String,
     attempts: Option<u32>,
     failed_at: Option<DateTime<Utc>>,
     message_id: Option<String>,
-    /// Of the message, where it can be read that far.
+    /// The message's item id, if readable.
     item_id: Option<String>,
     /// Length of the message.
     bytes: usize,
@@ -119,9 +121,9 @@ pub(crate) struct Letter {
 pub(crate) struct OpenLetter {
     #[serde(flatten)]
     letter: Letter,
-    /// The message; what is not UTF-8 in it shows as U+FFFD.
+    /// The message; other bytes than UTF-8 appear as U+FFFD.
     body: String,
-    /// Whether `body` is the whole message, to the byte.
+    /// Whether `body` is exactly the whole message.
     exact: bool,
 }
 
@@ -131,7 +133,6 @@ pub(crate) struct ListQuery {
     pub(crate) limit: Option<i64>,
 }
 
-/// Which letters: some by their ids, those of a `reason`, or `all`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Selection {
@@ -139,19 +140,18 @@ pub(crate) struct Selection {
     ids: Vec<String>,
     #[serde(default)]
     all: bool,
-    /// The label of the letters that are meant; `delivery_limit` for those that the broker gave up.
+    /// A label; `delivery_limit` if the broker gave up.
     #[serde(default)]
     reason: Option<String>,
 }
 
-/// What is done with letters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
     Requeue,
     Drop,
 }
 
-/// How many letters were moved.
+/// Number of messages that were moved.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Moved {
     count: usize,
@@ -196,7 +196,7 @@ impl Selection {
         Self { ids: Vec::new(), all: false, reason: Some(reason) }
     }
 
-    /// One of the ways, never two and never none: "nothing" must not turn into "everything".
+    /// Requires exactly one way: an empty selection must not select everything.
     fn check(&self) -> Result<(), Problem> {
         match (self.all, self.ids.is_empty(), self.reason.is_none()) {
             (true, true, true) | (false, false, true) | (false, true, false) => Ok(()),
@@ -206,7 +206,7 @@ impl Selection {
         }
     }
 
-    /// Letters that were named and are not there are an error, unless some of them were.
+    /// Returns an error if none was moved.
     fn answer(&self, moved: usize) -> Result<usize, Problem> {
         if moved == 0 && !self.all {
             return Err(Problem::not_found(
@@ -225,7 +225,6 @@ impl Selection {
     }
 }
 
-/// Moves letters and writes it down.
 pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<usize, Problem> {
     selection.check()?;
     let queue = app.queue.as_ref();
@@ -245,7 +244,7 @@ pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move
 }
 
 async fn letters(queue: &dyn Queue, limit: Option<i64>) -> Result<List<Letter>, Problem> {
-    // The broker holds each of them back while it is looked at.
+    // The broker holds back each listed message.
     let limit = page_limit(limit)?;
     Ok(List::whole(queue.dead_list(limit).await?.iter().map(Letter::from).collect()))
 }

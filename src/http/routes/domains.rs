@@ -1,4 +1,6 @@
-//! The live domain lists. An edit reaches every process within seconds and is recorded with who made it and why.
+//! The live domain lists. An edit reaches every process within seconds and is recorded with author and reason.
+//!
+//! Edits can be previewed, undone, exported and imported.
 
 mod effect;
 mod record;
@@ -11,7 +13,7 @@ use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, text};
+use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count, text};
 use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
@@ -20,7 +22,7 @@ use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
 use crate::http::problem::Problem;
 use crate::http::who::Who;
 use crate::store::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
-pub(crate) use effect::{Effect, Stood, Turned, of as effect_of};
+pub(crate) use effect::{Effect, Turned, VerdictSnapshot, of as effect_of};
 pub(crate) use record::{UNREADABLE_FRESH, undone, unreadable_domains};
 pub(crate) use table::imported;
 
@@ -29,9 +31,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/domains",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listDomains",
-        summary: "Every rule of the allow and deny lists",
+        summary: "List the domain rules",
         parameters: &[],
         body: None,
         answer: Answer::json("The rules", SchemaGenerator::subschema_for::<Rules>),
@@ -41,9 +43,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/domains",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "putDomain",
-        summary: "Add a rule, or change the one the domain has (201 when it is new); on the same list, fields left out keep their values",
+        summary: "Add a domain rule (201) or change it; omitted fields keep their values on the same list",
         parameters: &[],
         body: Some(Content::json(rule_schema)),
         answer: Answer::json("What was done", change_schema),
@@ -53,7 +55,7 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Delete,
         path: "/api/domains/{domain}",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "removeDomain",
         summary: "Remove a domain's rule",
         parameters: &[
@@ -73,9 +75,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/domains/preview",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "previewDomain",
-        summary: "What an edit would change; nothing is kept",
+        summary: "Preview the effect of an edit",
         parameters: &[],
         body: Some(Content::json(planned_schema)),
         answer: Answer::json("What would be done", preview_schema),
@@ -85,13 +87,13 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/domains/history",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listDomainEdits",
-        summary: "Edits of the lists, the latest first",
+        summary: "List edits of domain rules, newest first",
         parameters: &[Parameter {
             name: "limit",
             place: Place::Query,
-            about: "how many; 50 when absent",
+            about: "maximum number; 50 when absent",
             schema: count,
         }],
         body: None,
@@ -102,9 +104,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/domains/undo",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "undoDomainEdit",
-        summary: "Take an edit back: the domain's rule is again what it was before that edit",
+        summary: "Undo an edit of a domain rule",
         parameters: &[],
         body: Some(Content::json(SchemaGenerator::subschema_for::<record::UndoRequest>)),
         answer: Answer::json("What was done", change_schema),
@@ -114,9 +116,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/domains/export",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "exportDomains",
-        summary: "Every rule as CSV, as import takes it",
+        summary: "Export the domain rules as CSV",
         parameters: &[],
         body: None,
         answer: Answer { status: 200, about: "The table", content: Content { media: "text/csv", schema: csv } },
@@ -126,9 +128,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/domains/import",
         access: Access::Admin,
-        patience: Patience::Long,
+        patience: TimeoutClass::Long,
         operation: "importDomains",
-        summary: "Add or change rules from CSV; lines that cannot be read are named, and the others are done",
+        summary: "Import domain rules from CSV; bad lines are reported, the others are applied",
         parameters: &[],
         body: Some(Content::json(SchemaGenerator::subschema_for::<table::ImportRequest>)),
         answer: Answer::json("What was done", SchemaGenerator::subschema_for::<table::Imported>),
@@ -138,9 +140,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/domains/unreadable",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listUnreadableDomains",
-        summary: "Domains most of whose pages could not be read in the last 30 days, to be looked at",
+        summary: "Domains with mostly unreadable pages in the last 30 days",
         parameters: &[],
         body: None,
         answer: Answer::json("The domains", SchemaGenerator::subschema_for::<List<UnreadableDomain>>),
@@ -152,18 +154,18 @@ fn csv(_generator: &mut SchemaGenerator) -> Schema {
     text()
 }
 
-/// Longest reason, characters.
+/// Maximum reason, characters.
 const MOST_WHY: usize = 1000;
 
-/// The lists.
+/// The domain lists.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Rules {
     items: Vec<DomainRule>,
-    /// Always null: the lists come whole.
+    /// Always null: the lists are not paged.
     next: Option<String>,
-    /// Grows with every edit.
+    /// Increases with every edit.
     version: i64,
-    /// With it, nothing outside the allow list is used.
+    /// If true, only domains on the allow list are used.
     allowlist_only: bool,
 }
 
@@ -171,11 +173,11 @@ struct Rules {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleRequest {
-    /// `example.org` covers every host below it too; `*.gov` covers only those below. A URL is cut down to its host.
+    /// `example.org` covers its subdomains too; `*.gov` covers only subdomains. A URL is reduced to its host.
     #[schemars(extend("pattern" = DOMAIN))]
     pub(crate) domain: String,
     pub(crate) list: DomainList,
-    /// 0–1; an allowed domain has at least 0.7.
+    /// 0–1; at least 0.7 for an allowed domain.
     #[serde(default)]
     pub(crate) credibility: Option<f64>,
     #[serde(default)]
@@ -186,7 +188,7 @@ pub(crate) struct RuleRequest {
     pub(crate) why: Option<String>,
 }
 
-/// The edit to look at: a rule, or with `remove` the end of one.
+/// The edit to preview: a rule, or its removal.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PreviewRequest {
@@ -203,14 +205,13 @@ pub(crate) struct PreviewRequest {
     remove: bool,
 }
 
-/// What an edit did, or would do.
 #[derive(Debug, Serialize)]
 pub(crate) struct Edited {
-    /// In the form it is kept.
+    /// The normalized domain.
     domain: String,
     #[serde(flatten)]
     change: RuleChange,
-    /// Stored pages under the domain: those the edit is about.
+    /// Number of stored pages under the domain.
     stored_pages: i64,
 }
 
@@ -220,7 +221,6 @@ pub(crate) struct RemoveQuery {
     why: Option<String>,
 }
 
-/// An edit that was not made, with the answers that it would turn.
 #[derive(Debug, Serialize)]
 struct Previewed {
     #[serde(flatten)]
@@ -237,7 +237,6 @@ fn preview_schema(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
-/// A rule; an allowed domain is never doubted.
 fn rule_schema(generator: &mut SchemaGenerator) -> Schema {
     let rule = generator.subschema_for::<RuleRequest>();
     let of = |list: &str, least: f64| {
@@ -249,7 +248,6 @@ fn rule_schema(generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"allOf": [rule, {"anyOf": [of("allow", ALLOW_MIN_CREDIBILITY), of("deny", 0.0)]}]})
 }
 
-/// A rule, or the end of one.
 fn planned_schema(generator: &mut SchemaGenerator) -> Schema {
     let rule = rule_schema(generator);
     let end = schemars::json_schema!({
@@ -259,7 +257,7 @@ fn planned_schema(generator: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [rule, end]})
 }
 
-/// What a domain looks like, for machines: people may paste addresses as well.
+/// Pattern for clients; the server also accepts URLs.
 const DOMAIN: &str = r"^(\*\.)?([a-z0-9]{1,20}\.){1,3}[a-z]{2,10}$";
 
 fn change_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -284,7 +282,6 @@ fn change_schema(generator: &mut SchemaGenerator) -> Schema {
 }
 
 impl RuleRequest {
-    /// The rule as it is kept.
     pub(crate) fn check(self) -> Result<DomainRule, Problem> {
         let domain = domain_of(&self.domain)?;
         check_credibility(self.list, self.credibility).map_err(|error| Problem::invalid(error.to_string()))?;
@@ -293,12 +290,10 @@ impl RuleRequest {
     }
 }
 
-/// A domain in the form it is kept.
 pub(crate) fn domain_of(given: &str) -> Result<String, Problem> {
     normalize_domain(given).map_err(|error| Problem::invalid(error.to_string()))
 }
 
-/// A JSON body together with who sent it.
 #[derive(Debug)]
 pub(crate) struct Edit<T>(Who, T);
 
@@ -328,7 +323,7 @@ async fn put(
     let change = services.store.put_domain_rule(&rule, &editor.0, services.clock.now(), false).await?;
     let status = if change.before.is_none() { StatusCode::CREATED } else { StatusCode::OK };
     if change.action != RuleChangeAction::Unchanged {
-        tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "a domain rule was edited");
+        tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = editor.0, "domain rule edited");
     }
     let stored_pages = services.store.sources_under(&rule.domain).await?;
     Ok((status, Json(Edited { domain: rule.domain, change, stored_pages })))
@@ -346,7 +341,7 @@ async fn remove(
     let now = services.clock.now();
     let change = services.store.remove_domain_rule(&domain, &editor.0, why.as_deref(), now, false).await?;
     let change = change.ok_or_else(|| no_rule(&domain))?;
-    tracing::info!(domain, editor = editor.0, "a domain rule was removed");
+    tracing::info!(domain, editor = editor.0, "domain rule removed");
     let stored_pages = services.store.sources_under(&domain).await?;
     Ok(Json(Edited { domain, change, stored_pages }))
 }

@@ -1,4 +1,6 @@
-//! Is it alive, is it ready, what does it count, what can it be asked.
+//! Probes, metrics and the API description.
+//!
+//! These routes are public, so their store queries are shared and cached ([`Looks`]).
 
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Answer, Content, Patience, Route, Verb};
+use super::{Answer, Content, Route, TimeoutClass, Verb};
 use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
@@ -25,9 +27,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/healthz",
         access: Access::Health,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "isAlive",
-        summary: "Whether the process runs; asks nothing else",
+        summary: "Liveness: the process runs",
         parameters: &[],
         body: None,
         answer: Answer::json("It runs", SchemaGenerator::subschema_for::<Alive>),
@@ -37,9 +39,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/readyz",
         access: Access::Health,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "isReady",
-        summary: "Whether items can be worked on: 503 with the reasons while the store or the queue is away, page parsing is stuck, or a background task has failed",
+        summary: "Readiness: 503 with reasons if the store or queue is unavailable, page parsing is blocked, or a background job ended",
         parameters: &[],
         body: None,
         answer: Answer::json(
@@ -52,7 +54,7 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/metrics",
         access: Access::Health,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "metrics",
         summary: "Metrics in Prometheus' text format",
         parameters: &[],
@@ -64,9 +66,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/openapi.json",
         access: Access::Public,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "describe",
-        summary: "This description",
+        summary: "This OpenAPI document",
         parameters: &[],
         body: None,
         answer: Answer::json("An OpenAPI 3.1 document", object),
@@ -76,9 +78,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/health",
         access: Access::Public,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "health",
-        summary: "Status and the size of the knowledge base, up to half a minute old",
+        summary: "Status and number of stored sentences, up to 30 seconds old",
         parameters: &[],
         body: None,
         answer: Answer::json("The store answers", SchemaGenerator::subschema_for::<Health>),
@@ -86,14 +88,13 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// How long the store may take for one round trip before it counts as away. The embedded store has one connection, and a
-/// commit under load holds it for some milliseconds.
+/// The embedded store has one connection, and a commit under load holds it for some milliseconds.
 const PING: Duration = Duration::from_secs(2);
 
-/// How long its answer stands for others who ask.
+/// Cache time of a ping.
 const FRESH_PING: Duration = Duration::from_secs(1);
 
-/// How old the size of the knowledge base may be.
+/// Cache time of the knowledge base's size.
 const FRESH_SIZE: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -110,21 +111,21 @@ struct Ready {
     version: &'static str,
     /// `embedded` or `postgres`.
     store: &'static str,
-    /// Whether this process takes items from the queue.
+    /// Whether this process takes items.
     worker: bool,
-    /// Why the process takes no items now: the store is away, or recent items failed with one error.
+    /// Why this process takes no items now: the store is away, or recent items failed with one error.
     paused: Option<String>,
     providers: Unaskable,
 }
 
-/// Providers that cannot be asked at the moment. Results say so; the daemon stays ready.
+/// Providers that cannot be queried now. The daemon stays ready.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct Unaskable {
-    /// Failing; tried again by itself.
+    /// Circuit breaker open; retried automatically.
     open: Vec<&'static str>,
-    /// An allowance is used up: the provider's own, or the day's, month's or spending cap's of this configuration.
+    /// Used up: the provider's quota or a configured limit.
     exhausted: Vec<&'static str>,
-    /// The key was refused; tried again once a day.
+    /// The provider refused the key; retried once a day.
     disabled: Vec<&'static str>,
     /// Without a key or an address.
     unconfigured: Vec<&'static str>,
@@ -134,16 +135,16 @@ struct Unaskable {
 struct Health {
     /// `ok`.
     status: &'static str,
-    /// Evidence sentences stored; an estimate where there are more than 100,000.
+    /// Number of stored evidence sentences; an estimate above 100,000.
     kb_size: i64,
 }
 
-/// What these routes found out last. They are open to everybody, so a burst of questions is one question to the store.
+/// Cached results, so that a burst of requests is one store query.
 #[derive(Debug)]
 pub(crate) struct Looks {
-    /// Why the store cannot be used; `None` while it can.
+    /// Why the store cannot be used; `None`: usable.
     store: Recent<Option<String>>,
-    /// Evidence sentences; `None` where the store could not say.
+    /// Evidence sentences; `None`: the store is away.
     kb_size: Recent<Option<i64>>,
 }
 
@@ -166,7 +167,7 @@ async fn alive(State(app): State<App>) -> Json<Alive> {
 }
 
 async fn ready(State(app): State<App>) -> Response {
-    // Each is a reason by itself; None: all is well.
+    // Each is a reason by itself; `None`: no problem.
     let reasons = [
         app.stopping.is_cancelled().then(|| "stopping: no new items are taken".to_owned()),
         app.supervisor.failure().as_ref().map(failed),
@@ -185,13 +186,13 @@ async fn ready(State(app): State<App>) -> Response {
     Json(body).into_response()
 }
 
-/// The process drains its items and then ends with this error.
+/// The reason text; the process finishes its items and then ends.
 fn failed(failure: &Failure) -> String {
     format!("failed: {failure}; this process is about to end")
 }
 
-/// Why the store cannot be used; `None` while it can. A process whose clock differs from the database's is not ready: it dates
-/// results wrongly.
+/// Why the store cannot be used; `None` if it can. The clock is compared with the database's, because results would
+/// have wrong dates.
 async fn store_away(app: &App) -> Option<String> {
     match tokio::time::timeout(PING, app.services.store.check_clock(SystemClock.now())).await {
         Ok(Ok(())) => None,
@@ -200,7 +201,7 @@ async fn store_away(app: &App) -> Option<String> {
     }
 }
 
-/// 503 with the reasons, `None` when there are none.
+/// 503 with the reasons; `None` without reasons.
 fn not_ready(reasons: &[String]) -> Option<Problem> {
     (!reasons.is_empty()).then(|| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", reasons.join("; "))
@@ -236,7 +237,7 @@ async fn health(State(app): State<App>) -> Result<Json<Health>, Problem> {
         match tokio::time::timeout(PING, app.services.store.evidence_claim_count()).await {
             Ok(Ok(count)) => Some(count),
             Ok(Err(error)) => {
-                tracing::debug!(%error, "the knowledge base could not be counted");
+                tracing::debug!(%error, "counting stored evidence failed");
                 None
             }
             Err(_elapsed) => None,

@@ -1,5 +1,7 @@
-//! What can be asked, one file per resource. Each file holds its handlers and a table of its routes; the router and
-//! `/openapi.json` are both built from these tables, so neither can know a route the other does not.
+//! The routes of the API, one file per resource.
+//!
+//! The router and `/openapi.json` are built from the same tables, so they cannot differ. To add a resource, add its
+//! table to [`all`].
 
 pub(crate) mod audit;
 pub(crate) mod cleanup;
@@ -20,25 +22,24 @@ use serde::Serialize;
 use super::App;
 use super::auth::Access;
 
-/// One method of one path: all there is to know of it.
+/// One method of one path.
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) verb: Verb,
-    /// In the router's notation, which `OpenAPI` shares: `/api/items/{id}`.
+    /// As in `OpenAPI`: `/api/items/{id}`.
     pub(crate) path: &'static str,
     pub(crate) access: Access,
-    pub(crate) patience: Patience,
-    /// Unique; what generated clients call it.
+    pub(crate) patience: TimeoutClass,
+    /// Unique name in generated clients.
     pub(crate) operation: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) parameters: &'static [Parameter],
     pub(crate) body: Option<Content>,
     pub(crate) answer: Answer,
-    /// Puts the handler under the method.
+    /// Attaches the handler to the method.
     pub(crate) mount: fn(MethodFilter) -> MethodRouter<App>,
 }
 
-/// The methods in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verb {
     Get,
@@ -47,7 +48,6 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// As `OpenAPI` writes it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -67,16 +67,16 @@ impl Verb {
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// A look into the store.
+pub(crate) enum TimeoutClass {
+    /// A store query.
     Short,
-    /// As long as a check, or a large upload.
+    /// A check, or a large upload.
     Check,
-    /// Removing many rows, or moving many dead letters.
+    /// Many rows or dead letters.
     Long,
 }
 
-/// A parameter of the path or the query. All are text; `schema` narrows it.
+/// A parameter. All are text; `schema` restricts the values.
 #[derive(Clone, Copy)]
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
@@ -85,17 +85,14 @@ pub(crate) struct Parameter {
     pub(crate) schema: fn() -> Schema,
 }
 
-/// Where a parameter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
     Query,
 }
 
-/// The schema of a body or an answer.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// A document with its media type.
 #[derive(Clone, Copy)]
 pub(crate) struct Content {
     pub(crate) media: &'static str,
@@ -108,7 +105,6 @@ impl Content {
     }
 }
 
-/// What a success looks like.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -122,11 +118,11 @@ impl Answer {
     }
 }
 
-/// A list as every endpoint gives it.
+/// One page of a list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct List<T> {
     pub(crate) items: Vec<T>,
-    /// Give it back as `cursor` for the next page; null on the last.
+    /// Send it as `cursor`; null on the last page.
     pub(crate) next: Option<String>,
 }
 
@@ -137,22 +133,19 @@ impl<T> List<T> {
     }
 }
 
-/// A parameter that is true or false.
 pub(crate) fn flag() -> Schema {
     schemars::json_schema!({"type": "boolean"})
 }
 
-/// A parameter of free text.
 pub(crate) fn text() -> Schema {
     schemars::json_schema!({"type": "string"})
 }
 
-/// A parameter that counts.
+/// A number of rows, 1 to 200.
 pub(crate) fn count() -> Schema {
     schemars::json_schema!({"type": "integer", "minimum": 1, "maximum": 200})
 }
 
-/// Every route there is.
 pub(crate) fn all() -> impl Iterator<Item = &'static Route> {
     [
         health::ROUTES,

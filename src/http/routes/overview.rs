@@ -1,4 +1,6 @@
-//! The last day at a glance: answers by hour, what was lacking, what providers were asked, what waits, and who judges.
+//! The last day: verdicts, degraded results, provider calls, the queue, and models.
+//!
+//! Figures are cached for [`FRESH`], because counting is slow.
 
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Answer, Patience, Route, Verb};
+use super::{Answer, Route, TimeoutClass, Verb};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
@@ -21,9 +23,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/overview",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "overview",
-        summary: "Answers of the last 24 hours by hour, causes of gaps, and the models at work; up to a minute old",
+        summary: "Verdicts of the last 24 hours by hour, causes of degradation, and loaded models; up to a minute old",
         parameters: &[],
         body: None,
         answer: Answer::json("The figures", SchemaGenerator::subschema_for::<Overview>),
@@ -33,9 +35,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/providers/hours",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listProviderHours",
-        summary: "What each provider was asked in the last 24 hours, by hour",
+        summary: "Calls per provider and hour, last 24 hours",
         parameters: &[],
         body: None,
         answer: Answer::json("The hours", SchemaGenerator::subschema_for::<super::List<ProviderHour>>),
@@ -45,9 +47,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/queue",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "queue",
-        summary: "What waits, what is in work, and how far behind this process is",
+        summary: "Waiting items, items in work, and the lag of this process",
         parameters: &[],
         body: None,
         answer: Answer::json("The queue", SchemaGenerator::subschema_for::<Waiting>),
@@ -55,27 +57,27 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// How old the figures may be: counting a day of many items takes the store a while.
+/// Counting a day of many items is slow.
 pub(crate) const FRESH: Duration = Duration::from_mins(1);
 
-/// Languages of the items this is built for.
+/// Main languages of the items, with an example text.
 const LANGUAGES: [(&str, &str); 3] = [
     ("en", "The government said on Monday that the bridge will be closed for repairs."),
     ("ru", "Правительство сообщило в понедельник, что мост будет закрыт на ремонт."),
     ("uk", "Уряд повідомив у понеділок, що міст буде закрито на ремонт."),
 ];
 
-/// The last day.
+/// Figures of the last day.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Overview {
-    /// The first moment counted.
+    /// Start of the counted period.
     pub(crate) since: DateTime<Utc>,
     pub(crate) answers: Vec<HourlyVerdicts>,
     pub(crate) gaps: Vec<CauseCount>,
     pub(crate) models: AtWork,
 }
 
-/// Who judges in this process.
+/// The models in this process.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct AtWork {
     pub(crate) embedder: String,
@@ -96,7 +98,7 @@ pub(crate) struct Reading {
     pub(crate) by: &'static str,
 }
 
-/// What waits.
+/// Numbers of waiting messages and results.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Waiting {
     pub(crate) important: u64,
@@ -104,9 +106,9 @@ pub(crate) struct Waiting {
     pub(crate) factcheck: u64,
     /// Dead letters.
     pub(crate) dead: u64,
-    /// Since when the oldest message waits; null where nothing waits, or the broker cannot tell.
+    /// Time of the oldest waiting message; null if none or unknown.
     pub(crate) oldest: Option<DateTime<Utc>>,
-    /// In work in this process; null where its metrics are off.
+    /// Messages in work in this process; null without metrics.
     pub(crate) in_work: Option<u64>,
     /// How long messages waited before this process took them, seconds.
     pub(crate) lag_seconds: Option<f64>,
@@ -116,7 +118,7 @@ pub(crate) struct Waiting {
     pub(crate) results_parked: u64,
 }
 
-/// The figures, a minute old at most.
+/// The figures, at most a minute old.
 pub(crate) async fn recent(app: &App) -> Result<Overview, Problem> {
     Ok(app.overview.try_get(gathered(app)).await?)
 }
@@ -157,7 +159,6 @@ fn at_work(services: &Services) -> AtWork {
     }
 }
 
-/// What waits at the broker and in the outbox.
 pub(crate) async fn waiting(app: &App) -> Result<Waiting, Problem> {
     let depth = app.queue.depth().await?;
     let OutboxState { pending, parked, .. } = app.services.store.outbox_state().await?;
@@ -175,7 +176,7 @@ pub(crate) async fn waiting(app: &App) -> Result<Waiting, Problem> {
     })
 }
 
-/// A figure without labels of the metrics' page: it is measured once, for everybody.
+/// A gauge without labels.
 fn gauge(page: &str, name: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -1,4 +1,6 @@
-//! Providers: who can be asked, how often, and what it has cost.
+//! Providers: state, limits, cost, and reset.
+//!
+//! A reset takes effect in every process and changes no configured limit.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,7 +8,7 @@ use axum::routing::on;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 
-use super::{Answer, Parameter, Patience, Place, Route, Verb, text};
+use super::{Answer, Parameter, Place, Route, TimeoutClass, Verb, text};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiPath;
@@ -19,9 +21,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/providers",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listProviders",
-        summary: "Every known provider with its state and today's figures",
+        summary: "List providers with state, calls, errors and cost",
         parameters: &[],
         body: None,
         answer: Answer::json(
@@ -34,9 +36,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/providers/{name}/reset",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "resetProvider",
-        summary: "Let every process ask a paused provider again, as after a bill was paid",
+        summary: "Close the circuit breaker of a provider in every process",
         parameters: &[Parameter {
             name: "name",
             place: Place::Path,
@@ -49,11 +51,11 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// What a reset did.
+/// The result of a reset.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Reset {
     provider: &'static str,
-    /// Breakers that were open and are closed; 0 when there was nothing to do. Limits of this configuration stay.
+    /// Circuit breakers that were open and are now closed. Configured limits stay.
     closed: u64,
 }
 
@@ -61,14 +63,13 @@ async fn list(State(app): State<App>) -> Result<Json<Vec<ProviderStanding>>, Pro
     Ok(Json(app.services.provider_standings().await?))
 }
 
-/// A provider by its name.
 pub(crate) fn known(name: &str) -> Result<&'static str, Problem> {
-    // The language model's breaker is one of them, though it is no provider.
+    // The language model has a circuit breaker too.
     let known = crate::providers::NAMES.iter().chain(&["llm"]).find(|known| **known == name).copied();
     known.ok_or_else(|| Problem::not_found(format!("no provider is called {name}; GET /api/providers lists them")))
 }
 
-/// Lets every process ask a provider again.
+/// Resets a provider for every process.
 pub(crate) async fn ask_again(app: &App, who: &Who, name: &str) -> Result<u64, Problem> {
     let provider = known(name)?;
     let closed = app.services.store.reset_breakers(provider).await?;

@@ -1,4 +1,6 @@
-//! Tokens with names and scopes: given out, listed and revoked by an admin. A token is shown once, when it is made.
+//! Tokens with names and scopes, managed by admins.
+//!
+//! A token is shown once; the store has only its digest.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, text};
+use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, text};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, maybe_whole};
@@ -25,9 +27,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/tokens",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listTokens",
-        summary: "Tokens that were given out, the valid ones first; never the tokens themselves",
+        summary: "List tokens without their secrets, valid ones first",
         parameters: &[],
         body: None,
         answer: Answer::json("The tokens", SchemaGenerator::subschema_for::<List<StoredToken>>),
@@ -37,9 +39,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/tokens",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "addToken",
-        summary: "Make a token; it is shown in this answer and never again",
+        summary: "Create a token; the secret is in this response only",
         parameters: &[],
         body: Some(Content::json(SchemaGenerator::subschema_for::<TokenRequest>)),
         answer: Answer {
@@ -53,9 +55,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Delete,
         path: "/api/tokens/{name}",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "revokeToken",
-        summary: "End a token, and every session that began with it, within seconds",
+        summary: "Revoke a token and its sessions within seconds",
         parameters: &[Parameter { name: "name", place: Place::Path, about: "the token's name", schema: text }],
         body: None,
         answer: Answer::json("The token that ended", SchemaGenerator::subschema_for::<StoredToken>),
@@ -63,39 +65,39 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// Before the random part, so that a token is known for one where it leaked.
+/// Makes a leaked token recognisable.
 const PREFIX: &str = "cor_";
-/// Longest name, characters.
+/// Maximum name, characters.
 const MOST_NAME: usize = 80;
-/// Longest life, days.
+/// Maximum lifetime, days.
 const MOST_DAYS: u32 = 3_650;
-/// Requests a minute.
+/// Maximum requests a minute.
 const MOST_RATE: u32 = 100_000;
 
-/// A token that is wanted.
+/// A token to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRequest {
-    /// Who or what it is for.
+    /// The person or program that uses it.
     #[schemars(length(min = 1, max = 80), extend("pattern" = r"\S"))]
     pub name: String,
-    /// `read`: look at what is stored; `check`: have claims checked, too; `admin`: everything.
+    /// `read`: read stored data; `check`: also check claims; `admin`: everything.
     #[schemars(extend("enum" = ["read", "check", "admin"]))]
     pub scope: String,
-    /// Requests a minute, of all who have it; as often as any client when absent.
+    /// Requests a minute, of all its bearers together; the limit per client address if absent.
     #[serde(default, deserialize_with = "maybe_whole")]
     #[schemars(range(min = 1, max = 100_000))]
     pub requests_per_minute: Option<u32>,
-    /// After which it ends by itself; never when absent.
+    /// Days until it expires; never if absent.
     #[serde(default, deserialize_with = "maybe_whole")]
     #[schemars(range(min = 1, max = 3_650))]
     pub days: Option<u32>,
 }
 
-/// A token that was made.
+/// A new token.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MadeToken {
-    /// Shown this once.
+    /// Shown only once.
     pub token: String,
     #[serde(flatten)]
     pub stored: StoredToken,
@@ -106,7 +108,7 @@ pub fn random_token() -> String {
     format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>()))
 }
 
-/// Makes and stores a token: by the API, a page, or the command line.
+/// Creates a token, for the API, a page or the command line.
 pub async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<MadeToken, TokenError> {
     let name = plain(&request.name);
     let name = name.trim();
@@ -133,7 +135,7 @@ pub async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<Mad
     stored.map(|stored| MadeToken { token, stored }).ok_or(TokenError::Taken)
 }
 
-/// Why no token was made.
+/// Why no token was created.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     #[error("a name has 1 to {MOST_NAME} characters")]
@@ -142,7 +144,7 @@ pub enum TokenError {
     Scope,
     #[error("requests_per_minute is 1 to {MOST_RATE}, days 1 to {MOST_DAYS}")]
     Limits,
-    #[error("a valid token has that name; revoke it first, or take another name")]
+    #[error("a valid token has this name; revoke it first, or use another name")]
     Taken,
     #[error(transparent)]
     Store(crate::store::StoreError),
@@ -158,7 +160,6 @@ impl From<TokenError> for Problem {
     }
 }
 
-/// Ends a token.
 pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken, Problem> {
     let ended = app.services.store.revoke_token(name).await?;
     let ended = ended.ok_or_else(|| Problem::not_found("no valid token has that name; GET /api/tokens lists them"))?;
@@ -166,7 +167,6 @@ pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken,
     Ok(ended)
 }
 
-/// Makes a token for a person, and writes it down.
 pub(crate) async fn give(app: &App, who: &Who, request: &TokenRequest) -> Result<MadeToken, Problem> {
     let made = make(&app.services.store, request, &who.0).await?;
     let detail = json!({"scope": made.stored.scope, "expires_at": made.stored.expires_at});

@@ -1,4 +1,6 @@
 //! `POST /api/verify`: checks one claim and returns its verdict in the requested vocabulary (`docs/vocabularies.md`).
+//!
+//! With `Accept: text/event-stream`, it streams progress and then the result.
 
 use axum::Json;
 use axum::extract::State;
@@ -10,13 +12,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Answer, Content, Parameter, Patience, Place, Route, Verb};
+use super::{Answer, Content, Parameter, Place, Route, TimeoutClass, Verb};
 use crate::domain::ItemResult;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{ClaimKind, Relation, Verdict};
 use crate::http::App;
 use crate::http::auth::Access;
-use crate::http::checking::{self, Asked, Told};
+use crate::http::checking::{self, CheckEvent, CheckRequest};
 use crate::http::events::{named, streamed};
 use crate::http::extract::{ApiJson, ApiQuery};
 use crate::http::problem::Problem;
@@ -26,10 +28,10 @@ pub(crate) const ROUTES: &[Route] = &[Route {
     verb: Verb::Post,
     path: "/api/verify",
     access: Access::Check,
-    patience: Patience::Check,
+    patience: TimeoutClass::Check,
     operation: "verify",
-    summary: "Check one claim now; a claim that was checked before is answered from the store. With Accept: \
-              text/event-stream the events stage, trace, degraded come as it runs, and answer or problem at the end",
+    summary: "Check one claim; a known claim is answered from the store. With Accept: text/event-stream the events stage, \
+              trace and degraded report progress, and answer or problem ends the stream",
     parameters: &[Parameter {
         name: "vocabulary",
         place: Place::Query,
@@ -49,13 +51,13 @@ fn names() -> Vec<&'static str> {
     Vocabulary::ALL.iter().map(|vocabulary| vocabulary.as_str()).collect()
 }
 
-/// What is asked. Unknown fields are ignored: other programs send more.
+/// A claim to check. Unknown fields are ignored.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct VerifyRequest {
-    /// The statement to be checked, up to 5,000 characters.
+    /// The statement to check, up to 5,000 characters.
     #[schemars(length(min = 1, max = 5_000), extend("pattern" = r"\S"))]
     claim: String,
-    /// ISO 639-1; found out from the claim when absent.
+    /// ISO 639-1; detected from the claim if absent.
     #[serde(default)]
     #[schemars(extend("pattern" = "^[A-Za-z]{2,3}([-_].*)?$"))]
     language: Option<String>,
@@ -70,30 +72,30 @@ pub(crate) struct VerifyQuery {
     vocabulary: Option<String>,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyAnswer {
-    /// The claim as it was checked: taken out of the text and made to stand alone.
+    /// The claim as checked, understandable alone.
     pub claim: String,
     /// A word of the requested vocabulary.
     pub verdict: &'static str,
-    /// Whether the evidence is strong enough to act on. If false, the verdict is a lean. The same in every vocabulary.
+    /// Whether the evidence is strong enough to act on. If false, a side is provisional. The same in every vocabulary.
     pub decisive: bool,
-    /// 0–1.
+    /// Probability that the verdict is right, 0–1.
     pub confidence: f64,
-    /// With `[N]` citations.
+    /// The justification, with `[N]` citations.
     pub reasoning: String,
-    /// Fact-checks that decide, then passages, best first.
+    /// Deciding fact-checks, then passages, best first.
     pub evidence: Vec<VerifyEvidence>,
-    /// What each stage did, in a line each.
+    /// What each stage did, one line each.
     pub steps: Vec<String>,
     /// `FACTUAL`, `OPINION`, `MIXED` or `AMBIGUOUS`.
     pub claim_type: &'static str,
-    /// What was asked, word for word.
+    /// The claim as it was sent.
     pub original_claim: String,
-    /// A UUID of its own for every answer.
+    /// A UUID, different for each response.
     pub session_id: String,
-    /// The whole result, in our own words.
+    /// The whole result, in our vocabulary.
     pub result: ItemResult,
 }
 
@@ -101,7 +103,7 @@ pub struct VerifyAnswer {
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct VerifyEvidence {
     pub text: String,
-    /// URL.
+    /// URL of the page or fact-check.
     pub source: String,
     /// Relevance of a passage, or similarity of a reviewed claim, 0–1.
     pub score: f64,
@@ -117,21 +119,23 @@ async fn verify(
 ) -> Result<Response, Problem> {
     let of_query = vocabulary_of(query.vocabulary.as_deref())?;
     let vocabulary = request.vocabulary.as_deref().map_or(Ok(of_query), |name| vocabulary_of(Some(name)))?;
-    let asked = Asked::new(&request.claim, request.language.as_deref())?;
+    let asked = CheckRequest::new(&request.claim, request.language.as_deref())?;
     if !wants_events(&headers) {
         let result = checking::check(&app, asked, None).await?;
         return Ok(Json(answer(result, &request.claim, vocabulary, session_id(rand::random()))).into_response());
     }
     Ok(streamed(checking::told(app, asked).map(move |told| match told {
-        Told::Stage(stage) => named("stage", &json!({ "stage": stage })),
-        Told::Trace(line) => named("trace", &json!({ "line": line })),
-        Told::Degraded(cause) => named("degraded", &json!({ "cause": cause })),
-        Told::Done(result) => named("answer", &answer(*result, &request.claim, vocabulary, session_id(rand::random()))),
-        Told::Failed(problem) => named("problem", &problem.shown()),
+        CheckEvent::Stage(stage) => named("stage", &json!({ "stage": stage })),
+        CheckEvent::Trace(line) => named("trace", &json!({ "line": line })),
+        CheckEvent::Degraded(cause) => named("degraded", &json!({ "cause": cause })),
+        CheckEvent::Done(result) => {
+            named("answer", &answer(*result, &request.claim, vocabulary, session_id(rand::random())))
+        }
+        CheckEvent::Failed(problem) => named("problem", &problem.shown()),
     })))
 }
 
-/// Whether a stream of events is what the client names first.
+/// Whether the first accepted type is an event stream.
 fn wants_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepted.split(',').next().is_some_and(|first| first.trim().starts_with("text/event-stream"))
@@ -139,10 +143,11 @@ fn wants_events(headers: &HeaderMap) -> bool {
 
 fn vocabulary_of(given: Option<&str>) -> Result<Vocabulary, Problem> {
     let Some(given) = given else { return Ok(Vocabulary::Ours) };
-    Vocabulary::parse(given).ok_or_else(|| Problem::invalid(format!("vocabulary is one of {}", names().join(", "))))
+    Vocabulary::parse(given)
+        .ok_or_else(|| Problem::invalid(format!("vocabulary is one of {} (got {given:?})", names().join(", "))))
 }
 
-/// The answer for a result: the figures of its main claim, then the whole result.
+/// The response: figures of the main claim, then the whole result.
 pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_id: String) -> VerifyAnswer {
     let main = result.main_claim();
     let (verdict, decisive) = main.map_or((Verdict::NotVerifiable, false), |claim| (claim.verdict, claim.decisive));
@@ -165,7 +170,7 @@ pub fn answer(result: ItemResult, asked: &str, vocabulary: Vocabulary, session_i
     }
 }
 
-/// Reviews of the same or the opposite claim decide before passages do, so they come first.
+/// Fact-checks of the same or opposite claim decide before passages, so they come first.
 fn evidence(result: &ItemResult, claim: &ClaimResult) -> Vec<VerifyEvidence> {
     let reviews = result
         .fact_checks
@@ -196,7 +201,7 @@ const fn capitals(kind: ClaimKind) -> &'static str {
     }
 }
 
-/// A random UUID (version 4) of these bytes.
+/// A UUID of version 4.
 fn session_id(random: u128) -> String {
     let bits = (random & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62);
     let hex = format!("{bits:032x}");
@@ -329,17 +334,17 @@ mod tests {
             (json!({"claim": "  "}), "empty"),
             (json!({"claim": "x".repeat(5001)}), "/api/items"),
             (json!({"claim": "a\u{0}b"}), "NUL"),
-            (json!({"claim": "a", "language": "English"}), "two letters"),
-            (json!({"claim": "a", "language": ""}), "two letters"),
+            (json!({"claim": "a", "language": "English"}), "ISO 639-1"),
+            (json!({"claim": "a", "language": ""}), "ISO 639-1"),
         ];
         for (body, words) in rows {
             let request: VerifyRequest = serde_json::from_value(body.clone()).unwrap();
-            let error = format!("{:?}", Asked::new(&request.claim, request.language.as_deref()).unwrap_err());
+            let error = format!("{:?}", CheckRequest::new(&request.claim, request.language.as_deref()).unwrap_err());
             assert!(error.contains(words), "{body}: {error}");
         }
         let request: VerifyRequest =
             serde_json::from_value(json!({"claim": "a", "language": "pt_BR", "session": 1})).unwrap();
-        let asked = Asked::new(&request.claim, request.language.as_deref()).unwrap();
+        let asked = CheckRequest::new(&request.claim, request.language.as_deref()).unwrap();
         assert_eq!(asked.item().language.as_deref(), Some("pt"));
         assert!(serde_json::from_value::<VerifyRequest>(Value::Null).is_err());
     }

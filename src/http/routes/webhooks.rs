@@ -1,4 +1,6 @@
-//! What waits for webhooks, and what was given up: kept for a person, sent again or dropped.
+//! Webhooks: waiting and undelivered messages.
+//!
+//! Sending again and dropping are recorded in the audit log.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::dead::{ListQuery, Moved, one_way_of_three};
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count};
+use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiQuery, page_limit};
@@ -27,9 +29,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/webhooks",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listWebhooks",
-        summary: "The webhooks, with what waits for each; never their addresses or keys",
+        summary: "List webhooks with their waiting messages, without URLs and keys",
         parameters: &[],
         body: None,
         answer: Answer::json("The webhooks", SchemaGenerator::subschema_for::<List<Webhook>>),
@@ -39,13 +41,13 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/webhooks/dead",
         access: Access::Admin,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listDeadWebhookMessages",
-        summary: "The oldest messages for webhooks that were given up",
+        summary: "List failed webhook messages, oldest first",
         parameters: &[Parameter {
             name: "limit",
             place: Place::Query,
-            about: "how many; 50 when absent",
+            about: "maximum number; 50 when absent",
             schema: count,
         }],
         body: None,
@@ -56,9 +58,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/webhooks/retry",
         access: Access::Admin,
-        patience: Patience::Long,
+        patience: TimeoutClass::Long,
         operation: "retryWebhooks",
-        summary: "Send messages that were given up again",
+        summary: "Send failed webhook messages again",
         parameters: &[],
         body: SELECTION,
         answer: Answer::json("How many go out again", SchemaGenerator::subschema_for::<Moved>),
@@ -68,9 +70,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/webhooks/drop",
         access: Access::Admin,
-        patience: Patience::Long,
+        patience: TimeoutClass::Long,
         operation: "dropWebhooks",
-        summary: "Throw messages that were given up away for good",
+        summary: "Delete failed webhook messages",
         parameters: &[],
         body: SELECTION,
         answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Moved>),
@@ -78,7 +80,7 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// Which messages: some by their ids, those of a `webhook`, or `all`.
+/// A selection of messages: by ids, by `webhook`, or `all`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Selection {
@@ -90,7 +92,6 @@ pub(crate) struct Selection {
     webhook: Option<String>,
 }
 
-/// What is done with messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Move {
     Retry,
@@ -115,13 +116,12 @@ impl Selection {
     }
 }
 
-/// Every configured webhook, and those for which something is still stored.
+/// Every configured webhook, and those with stored messages.
 pub(crate) async fn webhooks(app: &App) -> Result<Vec<Webhook>, Problem> {
     let configured = app.services.settings.webhooks.iter().map(|target| (target.name.clone(), target.events.clone()));
     Ok(app.services.store.webhooks(configured).await?)
 }
 
-/// Moves messages and writes it down.
 pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<u64, Problem> {
     let nothing_there = || Problem::not_found("none of these messages is there any more; see GET /api/webhooks/dead");
     let ids: Vec<i64>;
@@ -132,7 +132,7 @@ pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move
             ids = selection.ids.iter().filter_map(|id| id.parse().ok()).collect();
             DeadWebhooks::Ids(&ids)
         }
-        // "Nothing" must not turn into "everything".
+        // An empty selection must not select everything.
         _ => {
             return Err(Problem::invalid(
                 "name the messages, {\"ids\": [\"…\"]}, or their webhook, {\"webhook\": \"…\"}, or say {\"all\": true}",

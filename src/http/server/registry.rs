@@ -1,9 +1,9 @@
-//! Open connections: how many each client has, and which one closes if a new one finds no room.
+//! Open connections: how many each client has, and which one closes for a new one.
 //!
-//! A connection waits for a request, receives its body, or works on it. If no place is free, the registry closes the connection
-//! that has waited longest for a request or a body: of the same client if that client is at its limit, else of the client
-//! with most connections. A connection whose request is worked on is never closed in favour of another. If all are worked
-//! on, the new connection gets one of a few reserved places, on which only probes are answered.
+//! If no place is free, the connection that has waited longest for a request or body closes. It belongs to the same
+//! client if that client is at its limit, else to the client with most connections.
+//!
+//! A working connection is never closed for another. If all work, the new one gets a reserved place for probes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -14,36 +14,30 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::peer::client;
 
-/// How many connections there may be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) total: usize,
-    /// Of one client: an IPv4 address or an IPv6 /64 network.
+    /// An IPv4 address or an IPv6 /64 network.
     pub(super) per_client: usize,
     /// For probes, in addition to `total`.
     pub(super) reserved: usize,
 }
 
-/// What a connection may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     General,
-    /// Probes alone.
+    /// Probes only.
     Reserved,
 }
 
-/// What a connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Waits for the head of a request.
     Waits,
-    /// Receives the body of a request.
     Receives,
-    /// A request is worked on, or its answer is being written.
+    /// Processes the request, or writes the response.
     Works,
 }
 
-/// The open connections. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Registry {
     limits: Limits,
@@ -61,7 +55,6 @@ struct Connection {
     client: IpAddr,
     place: Place,
     stage: Stage,
-    /// When that stage began.
     since: Instant,
     close: CancellationToken,
 }
@@ -75,8 +68,7 @@ impl Registry {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a connection that waits for its first request, and closes another one if it must; `None` if every
-    /// connection, the reserved ones too, works.
+    /// Registers a connection and closes another one if necessary; `None` if all work.
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Registered> {
         let client = client(peer);
         let mut open = self.open();
@@ -90,14 +82,13 @@ impl Registry {
         Some(Registered { registry: self.clone(), id, place, close })
     }
 
-    /// Closes the connection that has waited longest; false if all work.
+    /// Closes the connection that waits longest; false if all work.
     pub(super) fn close_one(&self) -> bool {
         let mut open = self.open();
         let spare = open.spare(|_| true);
         spare.is_some_and(|id| open.close(id))
     }
 
-    /// Closes every connection that waits.
     pub(super) fn close_waiting(&self) {
         let mut open = self.open();
         let waiting = open.connections.iter().filter(|(_, one)| one.stage == Stage::Waits).map(|(id, _)| *id);
@@ -113,7 +104,7 @@ impl Registry {
 }
 
 impl Open {
-    /// Where a new connection of a client goes; what is in its way is closed.
+    /// The place for a new connection. Closes another one if necessary.
     fn place_for(&mut self, client: IpAddr, limits: Limits) -> Option<Place> {
         let mut held: HashMap<IpAddr, usize> = HashMap::new();
         for one in self.connections.values().filter(|one| one.place == Place::General) {
@@ -138,13 +129,13 @@ impl Open {
         Some(Place::Reserved)
     }
 
-    /// The connection of these that has waited longest for its client.
+    /// The matching connection that waits longest.
     fn spare(&self, of: impl Fn(&Connection) -> bool) -> Option<u64> {
         let spare = self.connections.iter().filter(|(_, one)| one.stage != Stage::Works && of(one));
         spare.min_by_key(|(id, one)| (one.since, **id)).map(|(id, _)| *id)
     }
 
-    /// The same of the client with most connections, among those who have one to spare.
+    /// The one that waits longest, of the client with most connections.
     fn spare_of_the_largest(&self, held: &HashMap<IpAddr, usize>) -> Option<u64> {
         let is_spare = |one: &&Connection| one.place == Place::General && one.stage != Stage::Works;
         let clients = self.connections.values().filter(is_spare).map(|one| one.client);
@@ -152,7 +143,7 @@ impl Open {
         self.spare(|one| one.place == Place::General && one.client == largest)
     }
 
-    /// Its place is free at once; its task ends as soon as it runs.
+    /// Frees the place at once; the task ends later.
     fn close(&mut self, id: u64) -> bool {
         let closed = self.connections.remove(&id);
         closed.is_some_and(|one| {
@@ -168,12 +159,12 @@ pub(super) struct Registered {
     registry: Registry,
     id: u64,
     pub(super) place: Place,
-    /// Cancelled when another connection takes its place.
+    /// Cancelled when another connection takes the place.
     pub(super) close: CancellationToken,
 }
 
 impl Registered {
-    /// Records what the connection does now; false if it has been closed for another one.
+    /// Sets the stage; false if closed for another connection.
     pub(super) fn set(&self, stage: Stage) -> bool {
         let mut open = self.registry.open();
         open.connections.get_mut(&self.id).is_some_and(|one| {

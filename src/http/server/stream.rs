@@ -1,4 +1,6 @@
-//! The socket of a connection, with the times that its client may take, and what the connection does at the moment.
+//! The socket of a connection, with the client's timeouts and the current activity.
+//!
+//! Reads fail if a request head is late; writes fail if the client takes no data.
 
 use std::io;
 use std::pin::Pin;
@@ -15,29 +17,26 @@ use tokio::time::{Instant, Sleep};
 
 use super::registry::{Registered, Stage};
 
-/// How long the client of a connection may take.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
-    /// To send the head of a request.
+    /// To send a request head.
     pub(super) head: Duration,
     /// Between two requests.
     pub(super) keep_alive: Duration,
-    /// To take more of an answer.
+    /// To take more of a response.
     pub(super) write: Duration,
 }
 
-/// What a connection does. Shared by its socket, its service and the body of its answer.
+/// Shared by the socket, service and response body.
 #[derive(Debug)]
 pub(super) struct Activity {
     registered: Registered,
     phase: AtomicU8,
 }
 
-/// Waits for the head of a request.
 const WAITS: u8 = 0;
-/// Reads a request, works on it, or writes the answer.
 const SERVES: u8 = 1;
-/// The answer is complete; its last bytes are not sent yet.
+/// The response is complete, but its last bytes are not sent.
 const ANSWERED: u8 = 2;
 
 impl Activity {
@@ -49,13 +48,12 @@ impl Activity {
         self.phase.load(Ordering::Acquire) == WAITS
     }
 
-    /// A request's head has arrived; false if the connection has been closed for another one.
+    /// Records a request head; false if closed for another connection.
     pub(super) fn begin(&self, has_body: bool) -> bool {
         self.phase.store(SERVES, Ordering::Release);
         self.registered.set(if has_body { Stage::Receives } else { Stage::Works })
     }
 
-    /// The request is complete.
     fn received(&self) {
         self.registered.set(Stage::Works);
     }
@@ -64,7 +62,7 @@ impl Activity {
         self.phase.store(ANSWERED, Ordering::Release);
     }
 
-    /// Everything written is sent; true if that was the end of an answer.
+    /// Records that all bytes are sent; true at the end of a response.
     fn sent(&self) -> bool {
         let is_end = self.phase.compare_exchange(ANSWERED, WAITS, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if is_end {
@@ -74,7 +72,6 @@ impl Activity {
     }
 }
 
-/// The body of a request, whose end it reports.
 #[derive(Debug)]
 pub(super) struct Received {
     body: Incoming,
@@ -111,7 +108,6 @@ impl HttpBody for Received {
     }
 }
 
-/// The body of an answer, whose end it reports.
 #[derive(Debug)]
 pub(super) struct Answer {
     body: Body,
@@ -150,17 +146,15 @@ impl HttpBody for Answer {
     }
 }
 
-/// A client's socket. Reading fails if the head of a request takes too long, writing if the client takes nothing.
 #[derive(Debug)]
 pub(super) struct Stream {
     tcp: TcpStream,
     activity: Arc<Activity>,
     timeouts: Timeouts,
-    /// When the head of the next request must be complete.
     head_deadline: Pin<Box<Sleep>>,
-    /// Bytes of that head have arrived, or it is the first one of the connection.
+    /// Some bytes arrived, or it is the first head.
     is_head_begun: bool,
-    /// When the client must have taken something; `None` while it does.
+    /// `None` while the client takes data.
     write_deadline: Option<Pin<Box<Sleep>>>,
 }
 
@@ -213,15 +207,15 @@ impl AsyncWrite for Stream {
         self.wrote(context, written)
     }
 
-    /// The server flushes once it has handed over all that it has written.
+    /// The server flushes after it has passed on all data.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.tcp).poll_flush(context))?;
         if self.activity.sent() {
             self.is_head_begun = false;
             let until = Instant::now() + self.timeouts.keep_alive;
             self.head_deadline.as_mut().reset(until);
-            // Registers the waker again: a deadline that passed during the request has consumed it, and the server need
-            // not read before it waits.
+            // Registers the waker again, because a deadline during the request consumed it and the server need not read
+            // before it waits.
             let _pending = self.head_deadline.as_mut().poll(context);
         }
         Poll::Ready(Ok(()))

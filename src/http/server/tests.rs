@@ -12,7 +12,6 @@ use super::*;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// A running server; dropping it ends it.
 struct Running {
     address: SocketAddr,
     stop: CancellationToken,
@@ -37,7 +36,6 @@ impl Running {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// The answer to a request on a connection of its own.
     async fn ask(&self, path: &str) -> String {
         let mut stream = self.connect().await;
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
@@ -56,7 +54,7 @@ fn greeting() -> Router {
     Router::new().route("/", get(|| async { "hello" })).route("/healthz", get(|| async { "ok" }))
 }
 
-/// Reads until the server closes the connection; how long that took.
+/// Reads until the server closes the connection; returns the time.
 async fn closed(stream: &mut TcpStream) -> Duration {
     let begun = Instant::now();
     let mut bytes = [0; 1024];
@@ -162,7 +160,6 @@ async fn idle_connection_closes_after_a_request_that_took_longer_than_its_head_m
     assert!(idle.is_ok(), "the idle connection stays open");
 }
 
-/// Set when it is dropped.
 struct Flag(Arc<AtomicBool>);
 
 impl Drop for Flag {
@@ -250,7 +247,7 @@ async fn only_probes_are_answered_when_every_connection_of_a_client_is_busy() {
     let meanwhile = async {
         begun.notified().await;
         begun.notified().await;
-        // Silent ones on the reserved places do not help an attacker either.
+        // Silent connections on the reserved places do not help an attacker either.
         let mut silent = Vec::new();
         for _ in 0..RESERVED_CONNECTIONS + 5 {
             silent.push(server.connect().await);

@@ -1,9 +1,11 @@
-//! A result as a page shows it, whole: the item's own page holds it, and a running check ends with it.
+//! The result of an item as HTML.
+//!
+//! It is on the item's page and at the end of a running check.
 
 use askama::Template;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::card::{Card, Review, Sight, cards, is_on_a_side, review};
+use super::card::{Card, RenderContext, Review, cards, is_on_a_side, review};
 use super::chrome::Page;
 use super::copied;
 use crate::domain::ItemResult;
@@ -14,15 +16,14 @@ use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::Vocabulary;
 
-/// In a path an id keeps what every browser leaves as it is.
+/// Characters that stay as they are in a path.
 const ID: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// What is shown of a result.
 #[derive(Debug, Template)]
 #[template(path = "answer.html")]
 pub(super) struct Answer<'a> {
     page: &'a Page,
-    /// What was asked, where that is not the claim itself.
+    /// The sent text, if it differs from the claim.
     asked: Option<String>,
     gaps: Vec<String>,
     summary: Option<String>,
@@ -37,7 +38,7 @@ pub(super) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// `asked`: what a person typed, where it was a person.
+    /// `asked`: the text that a person typed.
     pub(super) fn of(
         result: &ItemResult,
         asked: Option<&str>,
@@ -58,7 +59,7 @@ impl<'a> Answer<'a> {
                 .filter(|_| result.claims.len() > 1)
                 .map(|text| plain(text).into_owned()),
             explanation: result.explanation.as_ref().filter(|text| !said(text)).map(|text| plain(text).into_owned()),
-            cards: cards(result, Sight { reader, vocabulary, rules }),
+            cards: cards(result, RenderContext { reader, vocabulary, rules }),
             fact_checks: result.fact_checks.iter().filter(elsewhere).map(|check| review(check, reader)).collect(),
             trace: result.trace.iter().map(|line| plain(line).into_owned()).collect(),
             json: format!("/api/items/{}", utf8_percent_encode(&result.item_id, ID)),
@@ -70,7 +71,6 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// The page of an item.
 pub(super) fn path_of(item_id: &str) -> String {
     format!("/evidence/{}", utf8_percent_encode(item_id, ID))
 }

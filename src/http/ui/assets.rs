@@ -1,5 +1,6 @@
-//! The style sheet, the script and the mark, from inside the program. Their address holds a digest of all of them, so that a
-//! browser keeps them for ever and a new version is another address.
+//! Style sheet, script and icon, compiled into the program.
+//!
+//! Their address contains a digest, so browsers may cache them without limit.
 
 use std::sync::LazyLock;
 
@@ -25,12 +26,11 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     hex(digest.finalize().first_chunk::<8>().map_or(&[], <[u8; 8]>::as_slice))
 });
 
-/// Changes with any of them.
 pub(super) fn version() -> &'static str {
     &VERSION
 }
 
-/// One of them, under whatever version a page that is still open names.
+/// Serves a file under any version, because a page of an older one may be open.
 pub(super) async fn asset(Path((asked, name)): Path<(String, String)>) -> Result<Response, Problem> {
     let found = ASSETS.iter().find(|(known, ..)| *known == name);
     let (_, kind, text) = found.ok_or_else(|| Problem::not_found("there is no such file"))?;

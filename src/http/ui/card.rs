@@ -1,4 +1,7 @@
-//! A claim's answer as a page shows it: the answer first, then why, then who says so on either side.
+//! One claim's result as a page shows it.
+//!
+//! It never changes a verdict. Foreign texts pass through `plain`, and links lead only to addresses that [`web`]
+//! accepts.
 
 use std::fmt::Write as _;
 
@@ -14,33 +17,30 @@ use crate::judging::labels::{self, ReaderLanguage, firmness};
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::{Vocabulary, word};
 
-/// Words of a passage at which a browser is to open its page: enough to be found once, few enough that a change of the page
-/// elsewhere does no harm.
+/// Enough words to be unique, few enough to survive edits elsewhere on the page.
 const FRAGMENT_WORDS: usize = 8;
-/// Browsers take `-`, `,` and `&` of a text fragment for their own.
+/// Escapes `-`, `,` and `&`, which have a meaning in text fragments.
 const FRAGMENT: &AsciiSet = NON_ALPHANUMERIC;
 
-/// One claim.
 #[derive(Debug)]
 pub(super) struct Card {
-    /// Of the element.
     pub(super) id: String,
     pub(super) text: String,
     pub(super) verdict: &'static str,
     /// `for`, `against`, `mixed` or `open`.
     pub(super) colour: &'static str,
-    /// What the colour says, for those who do not see it.
+    /// The colour as a sign, for readers who do not see it.
     pub(super) sign: &'static str,
     pub(super) firmness: Option<&'static str>,
     pub(super) facts: Vec<String>,
     pub(super) confidence: Option<String>,
     pub(super) confidence_value: String,
     pub(super) why: Vec<Said>,
-    /// What is missing for a firm answer, in a sentence; empty where it is firm.
+    /// What a conclusive verdict lacks; empty if it is conclusive.
     pub(super) firmer: String,
     pub(super) correction: Option<Corrected>,
     pub(super) has_evidence: bool,
-    /// Published fact-checks that bear it out, and those that do not.
+    /// Fact-checks that support the claim; then those that contradict it.
     pub(super) checks_for: Vec<Review>,
     pub(super) checks_against: Vec<Review>,
     pub(super) supporting: Vec<Row>,
@@ -48,14 +48,14 @@ pub(super) struct Card {
     pub(super) beside: Vec<Row>,
 }
 
-/// A piece of a justification: words, or a citation that leads to its passage.
+/// Text of a justification, or a citation with its link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) text: String,
     pub(super) href: Option<String>,
 }
 
-/// A correction as the difference it makes.
+/// A correction as a difference.
 #[derive(Debug)]
 pub(super) struct Corrected {
     pub(super) heading: &'static str,
@@ -71,28 +71,27 @@ pub(super) struct Row {
     pub(super) side: &'static str,
     pub(super) outlet: String,
     pub(super) initial: String,
-    /// One of four looks, always the same for an outlet.
+    /// One of four colours, constant per outlet.
     pub(super) hue: u32,
     pub(super) day: String,
     pub(super) stars: String,
     pub(super) credibility: String,
-    /// Why it is believed so far.
+    /// The reason for the outlet's credibility.
     pub(super) believed: String,
     pub(super) stance: &'static str,
-    /// What an adjudicator says, where that is something else.
+    /// The adjudicator's stance, if it differs.
     pub(super) second_reading: String,
     pub(super) language: String,
     pub(super) passage: Vec<Piece>,
     pub(super) origin: &'static str,
-    /// Of a page of the web, at these words.
+    /// Link to the quoted words.
     pub(super) href: Option<String>,
     pub(super) place: String,
     pub(super) same_story: String,
-    /// Of the same story: they count once.
+    /// Syndicated copies; they count as one source.
     pub(super) copies: Vec<Copy>,
 }
 
-/// A published fact-check.
 #[derive(Debug)]
 pub(super) struct Review {
     pub(super) publisher: String,
@@ -103,7 +102,6 @@ pub(super) struct Review {
     pub(super) href: Option<String>,
 }
 
-/// A copy of a story.
 #[derive(Debug)]
 pub(super) struct Copy {
     pub(super) outlet: String,
@@ -111,24 +109,23 @@ pub(super) struct Copy {
     pub(super) href: Option<String>,
 }
 
-/// By what a result is shown.
 #[derive(Clone, Copy)]
-pub(super) struct Sight<'a> {
+pub(super) struct RenderContext<'a> {
     pub(super) reader: ReaderLanguage,
-    /// Whose words the verdict is given in beside ours.
+    /// Vocabulary shown in addition to our verdict.
     pub(super) vocabulary: Vocabulary,
-    /// The lists, which say why an outlet is believed.
+    /// The domain lists, which explain credibility.
     pub(super) rules: &'a DomainRules,
 }
 
-/// The cards of a result, the claim whose figures it carries first.
-pub(super) fn cards(result: &ItemResult, sight: Sight<'_>) -> Vec<Card> {
+/// The cards of a result, the main claim first.
+pub(super) fn cards(result: &ItemResult, sight: RenderContext<'_>) -> Vec<Card> {
     let mut claims: Vec<&ClaimResult> = result.claims.iter().collect();
     claims.sort_by_key(|claim| Some(&claim.claim_id) != result.main_claim.as_ref());
     claims.into_iter().map(|claim| card(claim, &result.fact_checks, sight)).collect()
 }
 
-/// The colour of a verdict, and the sign beside it.
+/// The colour of a verdict and its sign.
 pub(super) const fn look(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Supported => ("for", "✓"),
@@ -138,7 +135,7 @@ pub(super) const fn look(verdict: Verdict) -> (&'static str, &'static str) {
     }
 }
 
-fn card(claim: &ClaimResult, checks: &[FactCheck], sight: Sight<'_>) -> Card {
+fn card(claim: &ClaimResult, checks: &[FactCheck], sight: RenderContext<'_>) -> Card {
     let reader = sight.reader;
     let (colour, sign) = look(claim.verdict);
     let id = format!("c-{}", claim.claim_id);
@@ -157,7 +154,7 @@ fn card(claim: &ClaimResult, checks: &[FactCheck], sight: Sight<'_>) -> Card {
         sign,
         firmness: labels::decisive(claim.verdict, claim.decisive).map(|one| one.of(reader)),
         facts: facts(claim, sight.vocabulary, reader),
-        // What is not decisive rests on too little to be put into a figure.
+        // A provisional verdict has too little evidence for a figure.
         confidence: claim.decisive.then(|| firmness::confidence(claim.confidence, reader)),
         confidence_value: format!("{:.2}", claim.confidence),
         why: said(&claim.justification, claim, &id),
@@ -199,7 +196,7 @@ fn kind(kind: ClaimKind, reader: ReaderLanguage) -> &'static str {
     words(key, reader)
 }
 
-/// The side that a review takes on our claim; `None` where it takes none.
+/// The stance of a fact-check towards our claim.
 fn side_of(check: &FactCheck) -> Option<Stance> {
     let says_true = matches!(check.rating_class, RatingClass::True | RatingClass::MostlyTrue);
     let says_false = check.rating_class == RatingClass::False;
@@ -212,7 +209,6 @@ fn side_of(check: &FactCheck) -> Option<Stance> {
     }
 }
 
-/// A review as it is shown.
 pub(super) fn review(check: &FactCheck, reader: ReaderLanguage) -> Review {
     Review {
         publisher: plain(&check.publisher).into_owned(),
@@ -224,7 +220,7 @@ pub(super) fn review(check: &FactCheck, reader: ReaderLanguage) -> Review {
     }
 }
 
-/// Whether a review stands on one side of a card already.
+/// Whether a card already lists this fact-check.
 pub(super) fn is_on_a_side(check: &FactCheck, result: &ItemResult) -> bool {
     side_of(check).is_some() && result.claims.iter().any(|claim| claim.claim_id == check.claim_id)
 }
@@ -234,7 +230,7 @@ fn corrected(correction: &Correction, reader: ReaderLanguage) -> Corrected {
     Corrected { heading: labels::correction(correction.kind, correction.apply).of(reader), was, is }
 }
 
-/// The justification with its citations as links to the passages.
+/// Splits a justification at its citations and links them.
 fn said(words: &str, claim: &ClaimResult, id: &str) -> Vec<Said> {
     let words = plain(words);
     let mut pieces: Vec<Said> = Vec::new();
@@ -260,8 +256,8 @@ fn said(words: &str, claim: &ClaimResult, id: &str) -> Vec<Said> {
     pieces
 }
 
-/// The passages of a stance, copies of one story folded under the first.
-fn rows(claim: &ClaimResult, stance: Stance, id: &str, sight: Sight<'_>) -> Vec<Row> {
+/// Passages with one stance; syndicated copies are grouped under the first.
+fn rows(claim: &ClaimResult, stance: Stance, id: &str, sight: RenderContext<'_>) -> Vec<Row> {
     let reader = sight.reader;
     let mut rows: Vec<(&str, Row)> = Vec::new();
     for row in claim.evidence.iter().filter(|row| row.stance == stance) {
@@ -277,7 +273,7 @@ fn rows(claim: &ClaimResult, stance: Stance, id: &str, sight: Sight<'_>) -> Vec<
     rows.into_iter().map(|(_, row)| told(row)).collect()
 }
 
-fn shown(claim: &ClaimResult, row: &EvidenceRow, id: &str, sight: Sight<'_>) -> Row {
+fn shown(claim: &ClaimResult, row: &EvidenceRow, id: &str, sight: RenderContext<'_>) -> Row {
     let reader = sight.reader;
     let outlet = outlet(row, reader);
     let stars = (row.credibility * 5.0).round().clamp(0.0, 5.0) as usize;
@@ -307,8 +303,8 @@ fn shown(claim: &ClaimResult, row: &EvidenceRow, id: &str, sight: Sight<'_>) -> 
     }
 }
 
-/// Why an outlet is believed so far: the rule that covers it, or none.
-fn believed(row: &EvidenceRow, sight: Sight<'_>) -> String {
+/// The rule that sets the outlet's credibility.
+fn believed(row: &EvidenceRow, sight: RenderContext<'_>) -> String {
     let rule = web(&row.url).and_then(|url| sight.rules.rule_for(url.host_str()?).cloned());
     let Some(rule) = rule else { return words("believed.no_rule", sight.reader).to_owned() };
     let key = if rule.list == DomainList::Allow { "believed.allowed" } else { "believed.denied" };
@@ -316,7 +312,7 @@ fn believed(row: &EvidenceRow, sight: Sight<'_>) -> String {
     format!("{}{kind}", words(key, sight.reader))
 }
 
-/// Who read the passages beside the judge in the process.
+/// The name of the adjudicator, which reads passages in addition to the NLI model.
 fn adjudicator(claim: &ClaimResult) -> &str {
     claim.judge.split('+').find(|part| part.contains("llm:") || part.contains("own:")).unwrap_or("llm")
 }
@@ -357,7 +353,7 @@ fn day(row: &EvidenceRow, reader: ReaderLanguage) -> String {
     row.published_at.map_or_else(no_date, |date| date.format("%Y-%m-%d").to_string())
 }
 
-/// The page of a passage, opened at its first words; `None` of what is no page of the web.
+/// Link that opens the page at the passage; `None` if it is not a web page.
 fn href(row: &EvidenceRow) -> Option<String> {
     let mut url = web(&row.url)?;
     let first: Vec<&str> = row.passage.split_whitespace().take(FRAGMENT_WORDS).collect();
@@ -369,7 +365,7 @@ fn href(row: &EvidenceRow) -> Option<String> {
     Some(url.into())
 }
 
-/// An address that a link may lead to: of the web, and of nobody's account.
+/// Parses an http or https address without user name and password.
 pub(super) fn web(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();

@@ -1,14 +1,14 @@
-//! Small charts, drawn on the server. Each stands beside, or over, the same figures in words: nothing is told by a picture alone.
+//! Small charts, drawn on the server.
+//!
+//! No information is in a picture alone: the figures are also text.
 
 use chrono::{DateTime, DurationRound as _, TimeDelta, Utc};
 
-/// Hours of a day's chart.
 pub(super) const HOURS: usize = 24;
-/// Units of the drawing.
+/// In units of the drawing.
 const BAR: usize = 10;
 const HEIGHT: f64 = 60.0;
 
-/// Bars side by side, each of parts one upon the other.
 #[derive(Debug)]
 pub(super) struct Chart {
     pub(super) width: usize,
@@ -17,25 +17,23 @@ pub(super) struct Chart {
     pub(super) most: i64,
 }
 
-/// A part of a bar.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) x: usize,
     pub(super) y: String,
     pub(super) height: String,
-    /// Names its colour.
     pub(super) class: &'static str,
     pub(super) title: String,
 }
 
-/// The hour of a day's chart that a moment falls into; the last is the one that has begun.
+/// The index of a time in the chart; the last is the current hour.
 pub(super) fn hour_of(moment: DateTime<Utc>, now: DateTime<Utc>) -> Option<usize> {
     let whole = |at: DateTime<Utc>| at.duration_trunc(TimeDelta::hours(1)).ok();
     let back = usize::try_from((whole(now)? - whole(moment)?).num_hours()).ok()?;
     (HOURS - 1).checked_sub(back)
 }
 
-/// A chart of `bars`: of each the parts from the ground up, with their class and what they are called.
+/// A stacked chart. Each bar is a list of parts from the bottom up, with class, size and title.
 pub(super) fn stacked(bars: &[Vec<(&'static str, i64, String)>]) -> Chart {
     let sum = |bar: &Vec<(&'static str, i64, String)>| bar.iter().map(|(_, count, _)| count).sum::<i64>();
     let most = bars.iter().map(sum).max().unwrap_or_default();

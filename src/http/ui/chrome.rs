@@ -1,4 +1,6 @@
-//! What every page has around it: the reader's language, where the visitor is and what they may do.
+//! The frame of every page: language, menu and visitor.
+//!
+//! Handlers take a [`Page`] as parameter.
 
 use std::sync::Arc;
 
@@ -10,19 +12,23 @@ use serde::de::DeserializeOwned;
 
 use super::assets;
 use super::words::{code, own_name, reader_of, words};
-use crate::http::auth::{Doorman, Visitor};
+use crate::http::auth::{Authenticator, Principal};
 use crate::http::problem::Problem;
 use crate::http::scope::Scope;
 use crate::http::session::cookie;
 use crate::judging::labels::{ReaderLanguage, firmness};
 
-/// The cookie of the language that a reader chose.
+/// The cookie with the reader's language.
 pub(super) const LANGUAGE: &str = "corroborate_language";
 
-/// The pages of the menu: address, key of its words, who sees it.
-const MENU: [(&str, &str, Scope); 8] = [
-    ("/", "nav.check", Scope::Check),
-    ("/items", "nav.items", Scope::Read),
+/// A page of the menu: URL, key of the text, required scope.
+type MenuPage = (&'static str, &'static str, Scope);
+
+/// The pages of editors.
+const EDITING: [MenuPage; 2] = [("/", "nav.check", Scope::Check), ("/items", "nav.items", Scope::Read)];
+
+/// The pages of operators and admins.
+const ADMINISTRATION: [MenuPage; 6] = [
     ("/overview", "nav.overview", Scope::Read),
     ("/domains", "nav.domains", Scope::Read),
     ("/providers", "nav.providers", Scope::Read),
@@ -31,25 +37,22 @@ const MENU: [(&str, &str, Scope); 8] = [
     ("/audit", "nav.audit", Scope::Admin),
 ];
 
-/// Around a page.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(super) reader: ReaderLanguage,
     /// With its query.
     pub(super) path: String,
     pub(super) csrf: String,
-    pub(super) visitor: Visitor,
+    pub(super) visitor: Principal,
     has_sessions: bool,
 }
 
-/// An entry of the menu.
 pub(super) struct Entry {
     pub(super) href: &'static str,
     pub(super) key: &'static str,
     pub(super) here: bool,
 }
 
-/// A language that can be chosen.
 pub(super) struct Speech {
     pub(super) code: &'static str,
     pub(super) name: &'static str,
@@ -82,14 +85,22 @@ impl Page {
         self.visitor.session.is_some()
     }
 
-    /// Whether a visitor who is not known could become so.
+    /// Whether the visitor is not signed in but could be.
     pub(super) const fn could_sign_in(&self) -> bool {
         self.has_sessions && self.visitor.session.is_none()
     }
 
-    pub(super) fn nav(&self) -> Vec<Entry> {
+    pub(super) fn editing(&self) -> Vec<Entry> {
+        self.entries(&EDITING)
+    }
+
+    pub(super) fn administration(&self) -> Vec<Entry> {
+        self.entries(&ADMINISTRATION)
+    }
+
+    fn entries(&self, menu: &[MenuPage]) -> Vec<Entry> {
         let here = self.path.split('?').next().unwrap_or_default();
-        let seen = MENU.iter().filter(|(_, _, scope)| self.visitor.scope.is_none() || self.visitor.may(*scope));
+        let seen = menu.iter().filter(|(_, _, scope)| self.visitor.scope.is_none() || self.visitor.may(*scope));
         seen.map(|(href, key, _)| Entry { href, key, here: *href == here }).collect()
     }
 
@@ -108,25 +119,24 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 }
 
 impl Page {
-    /// Around the answer to that request.
     pub(super) fn of(parts: &Parts) -> Self {
         let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let chosen = header(header::COOKIE).and_then(|line| cookie(line, LANGUAGE));
-        let visitor = parts.extensions.get::<Visitor>().cloned().unwrap_or_default();
+        let visitor = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
         Self {
             reader: reader_of(chosen, header(header::ACCEPT_LANGUAGE)),
             path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
             csrf: visitor.csrf().to_owned(),
-            has_sessions: parts.extensions.get::<Arc<Doorman>>().is_some_and(|doorman| doorman.has_sessions()),
+            has_sessions: parts.extensions.get::<Arc<Authenticator>>().is_some_and(|doorman| doorman.has_sessions()),
             visitor,
         }
     }
 }
 
-/// Bytes of a form: a claim of 5,000 characters in any script, percent-encoded.
+/// Maximum form: a claim of 5,000 characters in any script, percent-encoded.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// A form that was sent by a page of this visitor's own session.
+/// A form with this session's CSRF token.
 #[derive(Debug)]
 pub(super) struct OwnForm<T>(pub(super) T);
 
@@ -147,7 +157,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for OwnForm<T> {
         }
         let (parts, body) = request.into_parts();
         let bytes = axum::body::to_bytes(body, MOST_BYTES).await.map_err(|_too_large| Problem::too_large())?;
-        let visitor = parts.extensions.get::<Visitor>().cloned().unwrap_or_default();
+        let visitor = parts.extensions.get::<Principal>().cloned().unwrap_or_default();
         let Csrf { csrf } = read(&bytes)?;
         if !visitor.is_own_form(&csrf) {
             return Err(Problem::forbidden("this form is of another session; reload the page and send it again"));

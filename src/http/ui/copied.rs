@@ -1,5 +1,6 @@
-//! A result in words that go into a digest or a message: as plain text, and as Markdown. What others wrote is made plain, and in
-//! Markdown none of it can be markup.
+//! A result as plain text and Markdown, to copy.
+//!
+//! Foreign text is escaped so that it cannot be markup.
 
 use std::fmt::Write as _;
 
@@ -10,10 +11,9 @@ use crate::domain::verdict::Stance;
 use crate::judging::labels::{self, Phrase, ReaderLanguage};
 use crate::judging::plain::plain;
 
-/// Sources that are named beside a claim.
 const SOURCES: usize = 4;
 
-/// A line for each claim, its reasons, and who says so.
+/// A line per claim, its justification and sources.
 pub(super) fn text(result: &ItemResult, reader: ReaderLanguage) -> String {
     let mut text = String::new();
     for claim in &result.claims {
@@ -33,7 +33,6 @@ pub(super) fn text(result: &ItemResult, reader: ReaderLanguage) -> String {
     text
 }
 
-/// The same in Markdown, sources as links.
 pub(super) fn markdown(result: &ItemResult, reader: ReaderLanguage) -> String {
     let mut text = String::new();
     for claim in &result.claims {
@@ -54,7 +53,6 @@ pub(super) fn markdown(result: &ItemResult, reader: ReaderLanguage) -> String {
     text
 }
 
-/// The verdict with how firm it is.
 fn answer(claim: &ClaimResult, reader: ReaderLanguage) -> String {
     let verdict = labels::verdict(claim.verdict).of(reader);
     labels::decisive(claim.verdict, claim.decisive)
@@ -73,7 +71,7 @@ fn gaps(result: &ItemResult, reader: ReaderLanguage, text: &mut String) {
     }
 }
 
-/// Others' words without what Markdown or HTML would read as theirs.
+/// Escapes what Markdown or HTML would interpret.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in plain(text).chars() {

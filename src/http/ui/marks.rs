@@ -1,20 +1,21 @@
-//! Words that are marked: those of a passage that speak of the claim, and those in which a correction differs.
+//! Marked words: those that a passage shares with the claim, and those that a correction changes.
+//!
+//! Passages are compared by stem, corrections exactly.
 
 use std::collections::HashSet;
 
 use crate::language::tokens;
 
-/// A run of text, marked or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) marked: bool,
 }
 
-/// Words of a correction that are compared; longer texts are shown whole, unmarked.
+/// Maximum words of a correction; longer ones stay unmarked.
 const MOST_WORDS: usize = 200;
 
-/// The passage, with the words that it shares with the claim marked, and its figures.
+/// Marks figures and words shared with the claim.
 pub(super) fn shared(claim: &str, passage: &str, language: Option<&str>) -> Vec<Piece> {
     let stems: HashSet<String> = tokens::content_stems(claim, language).into_iter().collect();
     let is_shared = |word: &str| {
@@ -24,7 +25,7 @@ pub(super) fn shared(claim: &str, passage: &str, language: Option<&str>) -> Vec<
     pieces(passage, is_shared)
 }
 
-/// The two texts, each with the words marked that the other lacks at that place (the longest common run is kept).
+/// Marks the words outside the longest common subsequence.
 pub(super) fn differing(was: &str, now: &str) -> (Vec<Piece>, Vec<Piece>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (was.split_whitespace().collect(), now.split_whitespace().collect());
     if old.len() > MOST_WORDS || new.len() > MOST_WORDS {
@@ -35,7 +36,7 @@ pub(super) fn differing(was: &str, now: &str) -> (Vec<Piece>, Vec<Piece>) {
     (joined(&old, &kept_old), joined(&new, &kept_new))
 }
 
-/// The places of a longest common run of words, in either text.
+/// Positions of the longest common subsequence in both texts.
 fn common(old: &[&str], new: &[&str]) -> (HashSet<usize>, HashSet<usize>) {
     let width = new.len() + 1;
     let mut longest = vec![0_usize; (old.len() + 1) * width];
@@ -85,7 +86,7 @@ fn pieces(text: &str, is_marked: impl Fn(&str) -> bool) -> Vec<Piece> {
     pieces
 }
 
-/// Appends a word with the space before it; two marked words in a row are one mark.
+/// Appends a word; adjacent words with the same mark form one piece.
 fn push(pieces: &mut Vec<Piece>, word: &str, marked: bool) {
     match pieces.last_mut() {
         Some(last) if last.marked == marked => {

@@ -1,10 +1,9 @@
-//! The pages: what editors and admins see in a browser. Made on the server, whole and useful without a script; style and script
-//! come from inside the program, and a strict policy lets nothing else in.
+//! The web UI: pages rendered on the server, usable without a script.
 //!
-//! [`chrome`] is around every page, [`words`] holds what they say in four languages, [`card`] and [`answer`] show a result. What
-//! a page does, the API does as well: pages call the same parts and keep nothing of their own.
+//! [`chrome`] is the frame of every page, [`words`] has the texts, [`card`] and [`answer`] show a result. A strict
+//! policy forbids everything from outside the program. Pages call the functions of the API and store nothing.
 //!
-//! To add a page: a file in `pages` with its template, a line in [`ROUTES`], an entry in the menu, its words in `words.tsv`.
+//! To add a page, add a file and template to `pages`, a line to [`ROUTES`], a menu entry, and texts to `words.tsv`.
 
 mod answer;
 mod assets;
@@ -28,37 +27,35 @@ pub(super) use refused::as_page;
 use super::App;
 use super::auth::Access;
 use super::problem::Problem;
-use super::routes::Patience;
+use super::routes::TimeoutClass;
 
-/// What a page may load and where it may send: itself alone.
+/// Content security policy: only this server is allowed.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// One page.
 pub(super) struct PageRoute {
     pub(super) path: &'static str,
     pub(super) access: Access,
-    pub(super) patience: Patience,
+    pub(super) patience: TimeoutClass,
     pub(super) mount: fn() -> MethodRouter<App>,
 }
 
 const fn page(path: &'static str, access: Access, mount: fn() -> MethodRouter<App>) -> PageRoute {
-    PageRoute { path, access, patience: Patience::Short, mount }
+    PageRoute { path, access, patience: TimeoutClass::Short, mount }
 }
 
-/// Every page and form.
 pub(super) const ROUTES: &[PageRoute] = &[
     page("/", Access::Check, || get(pages::check::show)),
     PageRoute {
         path: "/check",
         access: Access::Check,
-        patience: Patience::Check,
+        patience: TimeoutClass::Check,
         mount: || post(pages::check::send).get(pages::check::show),
     },
     PageRoute {
         path: "/check/stream",
         access: Access::Check,
-        patience: Patience::Check,
+        patience: TimeoutClass::Check,
         mount: || post(pages::check::stream),
     },
     page("/items", Access::Read, || get(pages::items::show)),
@@ -67,7 +64,7 @@ pub(super) const ROUTES: &[PageRoute] = &[
     PageRoute {
         path: "/evidence/{id}/again",
         access: Access::Check,
-        patience: Patience::Check,
+        patience: TimeoutClass::Check,
         mount: || post(pages::item::again),
     },
     page("/overview", Access::Read, || get(pages::overview::show)),
@@ -91,10 +88,9 @@ pub(super) const ROUTES: &[PageRoute] = &[
     page("/assets/{version}/{name}", Access::Health, || get(assets::asset)),
 ];
 
-/// A page as an answer.
 fn shown(page: &impl Template) -> Result<Response, Problem> {
     let html = page.render().map_err(|error| {
-        tracing::error!(%error, "a page could not be made");
+        tracing::error!(%error, "page rendering failed");
         Problem::internal()
     })?;
     Ok(under_policy(Html(html).into_response()))

@@ -1,5 +1,6 @@
-//! What a visitor sees where a page cannot be had: who is not known is led to sign in, and every other problem is a page that
-//! says what to do.
+//! Errors as pages.
+//!
+//! Unknown visitors are redirected to sign in.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::chrome::Page;
 use super::shown;
-use crate::http::auth::{Doorman, Visitor};
+use crate::http::auth::{Authenticator, Principal};
 use crate::http::problem::{AsShown, Problem};
 
 #[derive(Debug, Template)]
@@ -23,8 +24,8 @@ struct Refused {
     back: String,
 }
 
-/// The layer of every page. A script that asked for a stream gets the problem as it is.
-pub(crate) async fn as_page(State(doorman): State<Arc<Doorman>>, request: Request, next: Next) -> Response {
+/// The error layer. A script that requested a stream gets the problem unchanged.
+pub(crate) async fn as_page(State(doorman): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     parts.extensions.insert(doorman);
     let is_navigation = parts
@@ -37,7 +38,7 @@ pub(crate) async fn as_page(State(doorman): State<Arc<Doorman>>, request: Reques
     let response = next.run(Request::from_parts(parts, body)).await;
     let status = response.status();
     let Some(problem) = response.extensions().get::<Problem>().filter(|_| is_navigation) else { return response };
-    if let Some(visitor) = response.extensions().get::<Visitor>() {
+    if let Some(visitor) = response.extensions().get::<Principal>() {
         asked.extensions.insert(visitor.clone());
     }
     let page = Page::of(&asked);

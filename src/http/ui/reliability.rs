@@ -1,12 +1,12 @@
-//! How often answers that were stated as surely were right: measured on labelled claims that nothing was tuned on, and shipped as
-//! a table with where it comes from. What is measured on such claims need not hold for an editor's own.
+//! How often answers with the same stated confidence were right.
+//!
+//! Measured on held-out labelled claims; other claims may differ.
 
 const TABLE: &str = include_str!("reliability.tsv");
 
-/// A line of the table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stated {
-    /// How sure answers were stated to be, from and to, percent.
+    /// Stated confidence, percent.
     pub(super) from: u32,
     pub(super) to: u32,
     pub(super) answers: u32,
@@ -15,7 +15,7 @@ pub(super) struct Stated {
     pub(super) right: u32,
 }
 
-/// The table, from little to much.
+/// The table, from low to high confidence.
 pub(super) fn stated() -> Vec<Stated> {
     let line = |line: &str| {
         let mut fields = line.split('\t').map(|field| field.parse::<u32>().ok());

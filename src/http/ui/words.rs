@@ -1,5 +1,6 @@
-//! The words of the pages, in the four languages of readers: `words.tsv`, a line for each, all four side by side. What is said
-//! of results (verdicts, notes, stances) stands in `judging::labels`.
+//! The texts of the pages in four languages, from `words.tsv`.
+//!
+//! Texts about results are in `judging::labels`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -17,13 +18,13 @@ static WORDS: LazyLock<HashMap<&'static str, [&'static str; 4]>> = LazyLock::new
     TABLE.lines().filter_map(row).collect()
 });
 
-/// The words under that key; a dash where there are none, which a test rules out.
+/// The text of a key; a dash if missing, which a test excludes.
 pub(super) fn words(key: &str, reader: ReaderLanguage) -> &'static str {
     let place = ReaderLanguage::ALL.iter().position(|one| *one == reader).unwrap_or_default();
     WORDS.get(key).and_then(|row| row.get(place)).copied().unwrap_or("–")
 }
 
-/// The language of a reader: chosen by a cookie, else the browser's first that is one of the four, else English.
+/// The reader's language: the cookie, else the browser's first known language, else English.
 pub(super) fn reader_of(chosen: Option<&str>, accepted: Option<&str>) -> ReaderLanguage {
     let known = |code: &str| {
         let code = code.trim();
@@ -38,12 +39,12 @@ pub(super) fn reader_of(chosen: Option<&str>, accepted: Option<&str>) -> ReaderL
         Some((known(code)?, weight.trim().parse::<f64>().ok()?))
     };
     let mut wanted: Vec<(ReaderLanguage, f64)> = accepted.unwrap_or_default().split(',').filter_map(weighed).collect();
-    // Stable: of equal weights the one that is named first.
+    // Stable: at equal weights the first wins.
     wanted.sort_by(|a, b| b.1.total_cmp(&a.1));
     wanted.first().map_or(ReaderLanguage::English, |(reader, _)| *reader)
 }
 
-/// The code of a reader's language, as `lang` has it.
+/// The code for the `lang` attribute.
 pub(super) const fn code(reader: ReaderLanguage) -> &'static str {
     match reader {
         ReaderLanguage::English => "en",
@@ -53,7 +54,6 @@ pub(super) const fn code(reader: ReaderLanguage) -> &'static str {
     }
 }
 
-/// A language by its own name.
 pub(super) const fn own_name(reader: ReaderLanguage) -> &'static str {
     match reader {
         ReaderLanguage::English => "English",

@@ -1,5 +1,6 @@
-//! Adjudication: the claims of one item with their passages go to a language model at once, and what comes back is a stance
-//! for each passage and an opinion of each claim. It is evidence about evidence: `judging` weighs it, and nothing here decides.
+//! Adjudication: one question with the claims of an item and their passages.
+//!
+//! The answer has a stance per passage and an opinion per claim. `judging` weighs it; nothing here decides.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,20 +15,19 @@ use crate::domain::evidence::Adjudication;
 use crate::domain::verdict::{Stance, Verdict};
 use crate::inference::steps::{Adjudicated, Adjudicator, ClaimData, ItemData, PassageData, StepError};
 
-/// Characters of a passage that are sent: what the daemon cuts pages into is shorter.
+/// Maximum; the daemon's passages are shorter.
 const PASSAGE_CHARS: usize = 1_200;
-/// Characters of a claim, of a title, and of what upstream adds.
+/// Maximum of a claim, a title and the note from upstream.
 const CLAIM_CHARS: usize = 600;
 const TITLE_CHARS: usize = 160;
 const CONTEXT_CHARS: usize = 1_500;
-/// Characters of all passages of one question, some eight thousand tokens: what a small server takes. Of more the worst ranked
-/// of each claim are left out.
+/// Maximum of all passages, about 8,000 tokens, for small servers. The worst-ranked passages are left out.
 const QUESTION_CHARS: usize = 24_000;
-/// Tokens of an answer, for each passage and each claim.
+/// Answer tokens per passage and per claim.
 const TOKENS_PASSAGE: u32 = 40;
 const TOKENS_CLAIM: u32 = 300;
 
-/// The language model as the adjudicator of one item, within what that may spend.
+/// The language model as adjudicator, within an item's limits.
 #[derive(Debug)]
 pub struct ModelAdjudicator<'a> {
     pub model: &'a LanguageModel,
@@ -51,7 +51,7 @@ impl Adjudicator for ModelAdjudicator<'_> {
     ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>> {
         Box::pin(async move {
             let Some(asked) = question(item, claims) else { return Ok(None) };
-            // An answer that cannot be read must not be kept, or the next item of this story would get it again.
+            // If an unreadable answer were cached, the story's next item would get it again.
             let is_read = |answer: &Value| asked.read(answer).is_some();
             let answer = self.model.ask_believing(&asked.question, self.spend, until, &is_read).await?;
             let unreadable =
@@ -61,7 +61,7 @@ impl Adjudicator for ModelAdjudicator<'_> {
     }
 }
 
-/// The question, and for each claim the places of the passages in it, in the order they are numbered.
+/// The question, and each claim's passage positions in numbered order.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub question: Question,
@@ -69,7 +69,7 @@ pub struct Asked {
     passages: Vec<usize>,
 }
 
-/// The question about these claims; `None` where no claim has a passage.
+/// Returns the question; `None` if no claim has a passage.
 pub fn question(item: &ItemData<'_>, claims: &[ClaimData<'_>]) -> Option<Asked> {
     let prompt = prompts::named("adjudicate")?;
     let order = within(claims, QUESTION_CHARS);
@@ -122,8 +122,8 @@ pub fn question(item: &ItemData<'_>, claims: &[ClaimData<'_>]) -> Option<Asked> 
     })
 }
 
-/// Checkers first, then newer pages, else as ranked; in all no more characters than that, the worst ranked of each claim left
-/// out first.
+/// Returns passage positions per claim: fact-checkers, then newer pages, then by rank. Above `most` characters, the
+/// worst-ranked are dropped.
 fn within(claims: &[ClaimData<'_>], most: usize) -> Vec<Vec<usize>> {
     let mut kept: Vec<usize> = claims.iter().map(|claim| claim.passages.len()).collect();
     let size = |kept: &[usize]| -> usize {
@@ -149,7 +149,7 @@ fn within(claims: &[ClaimData<'_>], most: usize) -> Vec<Vec<usize>> {
     claims.iter().zip(kept).map(sorted).collect()
 }
 
-/// Letters for the groups of a claim's passages, in order: who copies whom.
+/// Returns group numbers of a claim's passages, which show syndicated copies.
 fn groups(claim: &ClaimData<'_>, places: &[usize]) -> Vec<usize> {
     let mut known: Vec<&str> = Vec::new();
     let of = |place: &usize| {
@@ -165,7 +165,7 @@ fn groups(claim: &ClaimData<'_>, places: &[usize]) -> Vec<usize> {
 fn about(passage: &PassageData<'_>, group: usize) -> String {
     let published = passage.published.map_or_else(|| "no date".to_owned(), |date| format!("published {date}"));
     let kind = if passage.is_fact_checker { "fact-checker" } else { "page" };
-    // An address is written by whoever registered it.
+    // Anyone can register a domain.
     let domain: String =
         passage.domain.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(80).collect();
     format!("{kind} of {domain}, {published}, credibility {:.1}, group {}", passage.credibility, group + 1)
@@ -199,15 +199,15 @@ fn schema() -> Value {
 }
 
 impl Asked {
-    /// What the answer says of each claim, in the order they were given. What it says of claims and passages that were not
-    /// asked about, or twice and differently, is left out; `None` where the answer speaks of no claim at all.
+    /// Returns one answer per claim, in order. Unknown claims and passages and conflicting duplicates are left out.
+    /// `None` if no claim is answered.
     pub fn read(&self, answer: &Value) -> Option<Vec<Adjudicated>> {
         let told = answer.get("claims").and_then(Value::as_array)?;
         let mut read: Vec<Adjudicated> = self.passages.iter().map(|count| Adjudicated::of(*count)).collect();
         let mut any = false;
         let asked: Vec<usize> = (0..self.order.len()).filter(|at| !self.order[*at].is_empty()).collect();
         for (position, told) in told.iter().enumerate() {
-            // By its number; where a model numbers otherwise, by its place.
+            // By number; without one, by position.
             let named = number(told.get("claim")).and_then(|n| n.checked_sub(1)).filter(|at| asked.contains(at));
             let at = if told.get("claim").is_some() { named } else { asked.get(position).copied() };
             let Some((order, claim)) = at.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?))) else {
@@ -223,7 +223,7 @@ impl Asked {
     }
 }
 
-/// Takes over what the answer says of one claim, whose passages were numbered in that order.
+/// Adds the answer for a claim whose passages were numbered in `order`.
 fn take(said_of: &mut Adjudicated, told: &Value, order: &[usize]) {
     let mut twice: Vec<usize> = Vec::new();
     for one in told.get("passages").and_then(Value::as_array).into_iter().flatten() {
@@ -248,7 +248,7 @@ fn take(said_of: &mut Adjudicated, told: &Value, order: &[usize]) {
     said_of.justification = renumbered(words, order);
 }
 
-/// The words with `[N]` by the places of the passages as they were given; numbers of no passage become `[0]`, which cites none.
+/// Restores original positions in `[N]`. Unknown numbers become `[0]`, which cites nothing.
 fn renumbered(words: &str, order: &[usize]) -> String {
     let mut text = String::with_capacity(words.len());
     let mut rest = words;
@@ -274,7 +274,6 @@ fn renumbered(words: &str, order: &[usize]) -> String {
     text.trim().to_owned()
 }
 
-/// A whole number, also one written as text.
 fn number(value: Option<&Value>) -> Option<usize> {
     match value? {
         Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|n| n as u64)),
@@ -284,7 +283,7 @@ fn number(value: Option<&Value>) -> Option<usize> {
     .and_then(|n| usize::try_from(n).ok())
 }
 
-/// A share from 0 to 1, also one written as text or in percent.
+/// Reads a share from 0 to 1, also from text or percent.
 fn fraction(value: &Value) -> Option<f64> {
     let figure = match value {
         Value::Number(number) => number.as_f64()?,
@@ -295,7 +294,7 @@ fn fraction(value: &Value) -> Option<f64> {
     (0.0..=1.0).contains(&share).then_some(share)
 }
 
-/// The stance of a word, as models also write it.
+/// Accepts spellings that models use.
 fn stance(word: &str) -> Option<Stance> {
     match word.trim().to_lowercase().as_str() {
         "supports" | "support" | "supported" | "entails" | "entailment" => Some(Stance::Supports),

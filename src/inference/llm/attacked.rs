@@ -1,5 +1,6 @@
-//! Every question, with every attack of the corpus in every place where strangers' words stand: none of them leaves its fence,
-//! none reaches the instruction.
+//! Tests that no attack of the corpus leaves its fence or reaches the instruction.
+//!
+//! Covers every question and every position of untrusted text.
 
 use chrono::NaiveDate;
 use serde_json::Value;
@@ -18,7 +19,7 @@ fn day() -> NaiveDate {
     NaiveDate::from_ymd_opt(2026, 11, 26).unwrap()
 }
 
-/// The questions that hold this text wherever one may stand.
+/// Returns all questions with this text at every untrusted position.
 fn questions(text: &str) -> Vec<Question> {
     let data = TextData {
         kind: ItemSourceKind::OriginalText,
@@ -73,7 +74,7 @@ fn no_attack_leaves_its_fence_in_any_question() {
                 let closed = user.matches(&format!("\n</data {nonce}>")).count();
                 assert!(opened > 0 && opened == closed, "{purpose}: {user}");
                 assert_eq!(user.matches(nonce).count(), 2 * opened, "{purpose}: the nonce stands in no text");
-                // What is outside the fences is ours: it holds nothing of the attack's own first line.
+                // Nothing outside the fences holds the attack's beginning.
                 let outside: String =
                     user.split(&format!("</data {nonce}>")).filter_map(|part| part.split("<data ").next()).collect();
                 let first: String = text.chars().filter(|c| c.is_alphabetic() || *c == ' ').take(24).collect();

@@ -1,5 +1,6 @@
-//! Claims: one text of an item goes to a language model, and what comes back is the kind of the text and the claims it says
-//! it found. Whether the text bears them out is for who asked to see: nothing here believes them.
+//! Claim extraction: a language model returns the kind and claims of a text.
+//!
+//! The caller checks whether the text supports them; nothing here does.
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -11,22 +12,22 @@ use crate::domain::item::ItemSourceKind;
 use crate::domain::verdict::ClaimKind;
 use crate::inference::steps::{ClaimExtractor, Extracted, ExtractedClaim, StepError, TextData};
 
-/// Characters of a text that are sent, some two thousand tokens: news puts its claims first.
+/// Maximum, about 2,000 tokens: news has its claims first.
 const TEXT_CHARS: usize = 8_000;
 const TITLE_CHARS: usize = 300;
-/// A claim of more characters is no sentence but the text again.
+/// A longer claim repeats the text.
 const CLAIM_CHARS: usize = 500;
-/// Of the reason, of an entity, and how many of those.
+/// Maximum of a reason, of an entity, and of their number.
 const WHY_CHARS: usize = 200;
 const ENTITY_CHARS: usize = 80;
 const ENTITIES: usize = 12;
-/// Tokens of an answer, for each claim and beside them.
+/// Answer tokens per claim, and in addition.
 const TOKENS_CLAIM: u32 = 250;
 const TOKENS_BESIDE: u32 = 150;
-/// The version of the common rules counts beside that of the file they are part of.
+/// Combines the version of the common rules with the prompt's.
 const VERSIONS: u32 = 1_000;
 
-/// The language model as what takes the claims out of one item's texts, within what that may spend.
+/// The language model as claim extractor, within an item's limits.
 #[derive(Debug)]
 pub struct ModelExtractor<'a> {
     pub model: &'a LanguageModel,
@@ -55,7 +56,7 @@ impl ClaimExtractor for ModelExtractor<'_> {
     }
 }
 
-/// The question about one text; `None` where it has no letters.
+/// Returns the question; `None` if the text has no letters.
 pub fn question(data: &TextData<'_>) -> Option<Question> {
     if !data.text.chars().any(char::is_alphabetic) {
         return None;
@@ -81,7 +82,6 @@ pub fn question(data: &TextData<'_>) -> Option<Question> {
     })
 }
 
-/// The file for a text of that kind.
 const fn prompt_of(kind: ItemSourceKind) -> &'static str {
     match kind {
         ItemSourceKind::OriginalText => "claims_original_text",
@@ -112,7 +112,7 @@ fn schema() -> Value {
     })
 }
 
-/// What the answer says, `most` claims at most; `None` where it speaks neither of the text nor of a claim.
+/// Reads at most `most` claims; `None` if the answer has neither kind nor claims.
 pub fn read(answer: &Value, most: usize) -> Option<Extracted> {
     let kind = answer.get("kind").and_then(Value::as_str).and_then(kind);
     let told = answer.get("claims").and_then(Value::as_array);
@@ -123,7 +123,7 @@ pub fn read(answer: &Value, most: usize) -> Option<Extracted> {
     Some(Extracted { kind, claims, is_part: false })
 }
 
-/// A claim alone is one of the text's kind; some models answer with sentences in the place of objects.
+/// Reads a claim, by default of the text's kind. Some models return strings, not objects.
 fn claim(told: &Value, of_text: Option<ClaimKind>) -> Option<ExtractedClaim> {
     let words = told.as_str().or_else(|| ["text", "claim"].iter().find_map(|key| told.get(key)?.as_str()))?;
     let text = one_line(words, usize::MAX);
@@ -151,7 +151,7 @@ fn one_line(text: &str, most: usize) -> String {
     visible(text, most).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The kind of a word, as models also write it.
+/// Accepts spellings that models use.
 fn kind(word: &str) -> Option<ClaimKind> {
     match word.trim().to_lowercase().as_str() {
         "factual" | "fact" => Some(ClaimKind::Factual),

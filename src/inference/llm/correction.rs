@@ -1,5 +1,6 @@
-//! Correction: wrong claims go to a language model with the cited passages that contradict them, and what comes back is a
-//! sentence for each. `judging` holds it against those passages, and the judge that decided is asked about it.
+//! Correction: a language model rewords wrong claims from the cited passages that contradict them.
+//!
+//! `judging` checks the sentences against the passages, and the verdict's judge is asked about them.
 
 use std::fmt::Write as _;
 
@@ -8,20 +9,19 @@ use serde_json::{Value, json};
 use super::fence::Fence;
 use super::{Purpose, Question, prompts};
 
-/// Characters of a passage and of a claim that are sent.
+/// Maximum of a passage and of a claim.
 const PASSAGE_CHARS: usize = 1_200;
 const CLAIM_CHARS: usize = 600;
-/// Tokens of an answer for each claim.
+/// Answer tokens per claim.
 const TOKENS_CLAIM: u32 = 200;
 
-/// A claim with the cited passages that contradict it.
 #[derive(Debug, Clone)]
 pub struct WrongClaim<'a> {
     pub text: &'a str,
     pub passages: Vec<&'a str>,
 }
 
-/// The question about these claims, numbered from 1; `None` of none.
+/// Returns the question; `None` without claims.
 pub fn question(claims: &[WrongClaim<'_>]) -> Option<Question> {
     let prompt = prompts::named("correct")?;
     let texts = claims.iter().flat_map(|claim| std::iter::once(claim.text).chain(claim.passages.iter().copied()));
@@ -51,7 +51,7 @@ pub fn question(claims: &[WrongClaim<'_>]) -> Option<Question> {
     })
 }
 
-/// The texts in the claims' order, `None` where there is none for a claim; `None` where the answer speaks of no claim.
+/// Returns one text per claim, in order; `None` without any.
 pub fn read(answer: &Value, claims: usize) -> Option<Vec<Option<String>>> {
     super::summary::texts(answer.get("claims")?, claims)
 }

@@ -1,18 +1,19 @@
-//! Explanation: a language model tells a reader why a text holds nothing that can be checked. What it says is held against
-//! the text by rule before anybody reads it.
+//! Explanation: a language model explains why a text has nothing to check.
+//!
+//! Rules check it against the text before it is shown.
 
 use serde_json::{Value, json};
 
 use super::fence::{Fence, visible};
 use super::{Purpose, Question, prompts};
 
-/// Characters of the text that are sent: enough to see what it is.
+/// Maximum; enough to recognise the kind of text.
 const TEXT_CHARS: usize = 2_000;
 const TOKENS: u32 = 250;
-/// Characters a reader is given at most.
+/// Maximum for a reader.
 pub const MOST_CHARS: usize = 400;
 
-/// The question. `found`: what the rules hold the text for, in a word of the prompt. `language`: for a reader, `English` ….
+/// Returns the question. `found`: the rules' class, in a word of the prompt. `language`: English name.
 pub fn question(text: &str, found: &str, language: &str) -> Option<Question> {
     let prompt = prompts::named("explain")?;
     let fence = Fence::around([text]);
@@ -29,7 +30,7 @@ pub fn question(text: &str, found: &str, language: &str) -> Option<Question> {
     })
 }
 
-/// The words of an answer, on one line; `None` of none, and of more than a reader is given.
+/// Returns the text on one line; `None` if empty or too long.
 pub fn read(answer: &Value) -> Option<String> {
     let words = visible(answer.get("explanation")?.as_str()?, usize::MAX);
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");

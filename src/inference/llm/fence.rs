@@ -1,23 +1,21 @@
-//! Fencing: texts of strangers go to a language model as marked data.
+//! Fencing: untrusted texts are sent to a language model as marked data.
 //!
-//! Each text stands between two marks that hold a nonce which nobody could write into a text beforehand: it is made of all
-//! texts together. It is the same for the same texts, so that an answer can be kept and replayed. Before that a text is
-//! stripped of what a reader does not see: control, direction and tag characters, zero-width ones.
+//! The marks hold a nonce, a hash of all texts, so no text can contain it in advance. Equal texts have equal nonces, so
+//! answers can be cached and replayed. Invisible characters are removed: control, direction, tag and zero-width ones.
 
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Bytes of the nonce; the mark shows them in hexadecimal.
+/// Bytes; written in hexadecimal.
 const NONCE: usize = 8;
 
-/// The mark of one question's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fence {
     nonce: String,
 }
 
 impl Fence {
-    /// A fence for these texts: none of them holds its nonce.
+    /// Creates a fence with a nonce that is in none of the texts.
     pub fn around<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let texts: Vec<&str> = texts.into_iter().collect();
         let mut round = 0_u64;
@@ -40,21 +38,21 @@ impl Fence {
         }
     }
 
-    /// As the instruction names it.
+    /// Returns the nonce for the instruction.
     pub fn nonce(&self) -> &str {
         &self.nonce
     }
 
-    /// The text as data: at most `most` characters, between marks that name what it is.
+    /// Returns at most `most` characters of the text, between marks with `what`.
     pub fn data(&self, what: &str, text: &str, most: usize) -> String {
         let plain = visible(text, most);
         format!("<data {nonce} {what}>\n{plain}\n</data {nonce}>", nonce = self.nonce)
     }
 }
 
-/// What a person would read: composed, without invisible characters, lines kept, at most `most` characters.
+/// Returns the visible text: NFKC, no invisible characters, lines kept, at most `most` characters.
 pub fn visible(text: &str, most: usize) -> String {
-    // Breaks of other kinds stand between words as well: without them two words would be one.
+    // Other line breaks also separate words.
     let spaced = text.replace("\r\n", "\n");
     let spaced = spaced.chars().map(|c| match c {
         '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => '\n',

@@ -1,10 +1,10 @@
-//! What a server takes: compatible ones differ in the names and options they know, and say so with a refusal.
+//! Adapts requests to the parameters that a server accepts.
 //!
-//! A question begins in the form that most servers take. A refusal that names an option makes it leave that out, in the same
-//! question, and the process remembers.
+//! A question starts in the usual form. If a refusal names a parameter, it is repeated without it, and the process
+//! remembers that.
 //!
-//! The limit of tokens begins as `max_tokens`: a model that wants `max_completion_tokens` instead refuses the older name
-//! aloud, while servers that do not know the newer one (Ollama, older llama.cpp) pass over it in silence and write without end.
+//! `max_tokens` comes first, because models that need `max_completion_tokens` reject it. Servers that do not know the
+//! new name (Ollama, older llama.cpp) ignore it and write without limit.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::Question;
 
-/// An option that a server may refuse.
+/// A parameter that a server may reject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parameter {
     MaxTokens,
     Temperature,
     ResponseFormat,
-    /// Of the Responses API: that the search's sources are listed.
+    /// Lists the search sources in the Responses API.
     Include,
 }
 
@@ -28,27 +28,27 @@ const NO_SCHEMA: u8 = 1 << 2;
 const NO_JSON: u8 = 1 << 3;
 const NO_INCLUDE: u8 = 1 << 4;
 
-/// The form of one request: what is left out of it.
+/// The parameters left out of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Form(u8);
+pub(super) struct RequestFeatures(u8);
 
-/// The form that the server is known to take.
+/// The parameters that the server rejects.
 #[derive(Debug, Default)]
-pub(super) struct Manners(AtomicU8);
+pub(super) struct ServerCapabilities(AtomicU8);
 
-impl Manners {
-    pub(super) fn form(&self) -> Form {
-        Form(self.0.load(Ordering::Relaxed))
+impl ServerCapabilities {
+    pub(super) fn form(&self) -> RequestFeatures {
+        RequestFeatures(self.0.load(Ordering::Relaxed))
     }
 
-    /// What was left out stays left out.
-    pub(super) fn remember(&self, form: Form) {
+    /// Rejected parameters stay left out.
+    pub(super) fn remember(&self, form: RequestFeatures) {
         self.0.fetch_or(form.0, Ordering::Relaxed);
     }
 }
 
-impl Form {
-    /// The next form that does without; `None` where there is none.
+impl RequestFeatures {
+    /// Leaves out a parameter; `None` if that is not possible.
     pub(super) const fn without(self, parameter: Parameter) -> Option<Self> {
         let left_out = match parameter {
             Parameter::MaxTokens => NEW_TOKENS,
@@ -60,12 +60,12 @@ impl Form {
         if self.0 & left_out == 0 { Some(Self(self.0 | left_out)) } else { None }
     }
 
-    /// Every form of a question: a recording may hold an answer to any of them.
+    /// Returns every form, because a recording can match any.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         let formats = [0, NO_SCHEMA, NO_SCHEMA | NO_JSON];
         let options = [0, NEW_TOKENS, NO_TEMPERATURE, NEW_TOKENS | NO_TEMPERATURE];
         let chats = formats.into_iter().flat_map(move |format| options.map(|option| Self(format | option)));
-        // Only a search names what is to be included.
+        // Only a search has `include`.
         chats.flat_map(|form| [form, Self(form.0 | NO_INCLUDE)])
     }
 
@@ -73,7 +73,7 @@ impl Form {
         self.0 & left_out != 0
     }
 
-    /// A chat completion. The schema stands in the instruction too: some servers accept the option and pass over it.
+    /// Builds a chat completion. The schema is also in the instruction, because some servers ignore the parameter.
     pub(super) fn chat(self, model: &str, question: &Question, max_tokens: u32) -> Value {
         let system = format!(
             "{}\n\nJSON Schema of the answer, which is one JSON object and nothing else:\n{}",
@@ -97,8 +97,7 @@ impl Form {
         body
     }
 
-    /// A question to the Responses API, with the model's own search. Its answer is prose: asked for an object, models leave
-    /// out the citations, which are all that is wanted.
+    /// Builds a Responses request with web search. Its answer is prose, because models omit citations from objects.
     pub(super) fn search(self, model: &str, question: &Question, max_tokens: u32) -> Value {
         let mut body = json!({
             "model": model,
@@ -106,7 +105,7 @@ impl Form {
             "input": question.user,
             "max_output_tokens": max_tokens,
             "tools": [{"type": "web_search"}],
-            // Kept by us alone.
+            // The provider must not store it.
             "store": false,
         });
         if !self.has(NO_INCLUDE) {
@@ -115,7 +114,7 @@ impl Form {
         body
     }
 
-    /// The least that a server can be asked.
+    /// Builds the smallest request.
     pub(super) fn one_token(self, model: &str) -> Value {
         let tokens = if self.has(NEW_TOKENS) { "max_completion_tokens" } else { "max_tokens" };
         json!({"model": model, "messages": [{"role": "user", "content": "Say yes."}], tokens: 1})
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     fn each_refusal_leaves_one_thing_out_and_is_remembered() {
-        let manners = Manners::default();
+        let manners = ServerCapabilities::default();
         let first = manners.form().chat("m", &question(), 100);
         assert_eq!((&first["max_tokens"], &first["temperature"]), (&json!(100), &json!(0)));
         assert_eq!(first["response_format"]["json_schema"]["name"], "claims");
@@ -158,20 +157,20 @@ mod tests {
         }
         manners.remember(form);
         assert_eq!(manners.form(), form);
-        manners.remember(Form::default());
+        manners.remember(RequestFeatures::default());
         assert_eq!(manners.form(), form, "what one question learnt another one does not undo");
-        assert!(Form::all().any(|one| one == form) && Form::all().count() == 24);
+        assert!(RequestFeatures::all().any(|one| one == form) && RequestFeatures::all().count() == 24);
     }
 
     #[test]
     fn the_schema_is_told_whatever_the_server_makes_of_the_option() {
-        let body = Form::default().chat("m", &question(), 100);
+        let body = RequestFeatures::default().chat("m", &question(), 100);
         let system = body.pointer("/messages/0/content").and_then(Value::as_str).unwrap();
         assert!(system.starts_with("Find claims.") && system.ends_with("{\"type\":\"object\"}"), "{system}");
-        let search = Form::default().search("m", &question(), 100);
+        let search = RequestFeatures::default().search("m", &question(), 100);
         assert_eq!(search["tools"], json!([{"type": "web_search"}]));
         assert_eq!(
-            Form::default().without(Parameter::Include).unwrap().search("m", &question(), 1).get("include"),
+            RequestFeatures::default().without(Parameter::Include).unwrap().search("m", &question(), 1).get("include"),
             None
         );
     }

@@ -1,30 +1,29 @@
-//! The object in what a model wrote: fenced, after thoughts, amid prose, with a comma too many, or cut off.
+//! Finds the JSON object in a model's text: fenced, after thoughts, in prose, malformed or truncated.
 //!
-//! Repaired is what has one meaning only: brackets are closed, never values made up. A value that was cut is left out, and
-//! an object that lacks what the schema requires is none. So what comes back was written by the model, or nothing is.
+//! Only unambiguous repairs are made: brackets are closed, values never invented. Truncated values are left out, and an
+//! object without its required properties is rejected.
 
 use serde_json::{Map, Number, Value};
 
-/// Deeper than any schema of ours; a text of brackets must not use up the stack.
+/// Maximum depth, against a stack overflow.
 const DEEPEST: usize = 32;
-/// Places at which an object may begin that are tried: prose has few.
+/// Maximum positions at which an object is tried.
 const MOST_BEGINNINGS: usize = 24;
-/// Ends of thoughts behind which an answer is looked for.
+/// Maximum thought ends after which an answer is searched.
 const MOST_THOUGHTS: usize = 8;
 
-/// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Found {
-    /// An object with something of what was asked for.
+    /// Has at least one expected property.
     Object(Value),
-    /// The same of one that was cut: what was whole of it.
+    /// The complete parts of a truncated object.
     Part(Value),
-    /// One began, and too little of it came.
+    /// An object began, but too little is complete.
     Cut,
     Nothing,
 }
 
-/// The object of that schema in the text. `is_cut`: the server says that it stopped before the end.
+/// Returns the object of the schema. `is_cut`: the server reports truncation.
 pub(super) fn object_in(text: &str, schema: &Value, is_cut: bool) -> Found {
     let mut found = Found::Nothing;
     for text in without_thoughts(text) {
@@ -60,8 +59,8 @@ fn in_answer(text: &str, schema: &Value) -> Found {
     found
 }
 
-/// What may follow a thought: behind each of its closing marks in turn, the first before later ones, which an answer may
-/// quote; of a thought that never ended nothing is left. A text that begins with its answer has no thoughts.
+/// Returns the texts after each closing thought tag, first to last, because an answer can quote later tags. Empty if a
+/// thought never ends.
 fn without_thoughts(text: &str) -> Vec<&str> {
     if text.trim_start().starts_with(['{', '[', '`']) {
         return vec![text];
@@ -83,13 +82,12 @@ fn without_thoughts(text: &str) -> Vec<&str> {
     vec![text]
 }
 
-/// Names in a schema's list or object of properties.
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The value as an object with at least one of the properties asked for: itself, the one inside a wrapper of one field, or
-/// the list that the schema's one field holds.
+/// Returns an object with an expected property: the value, the object in a wrapper of one field, or the list of the
+/// schema's one field.
 fn asked_for(value: Value, schema: &Value) -> Option<Value> {
     let has_any = |object: &Map<String, Value>| {
         let mut names = required(schema).peekable();
@@ -113,7 +111,6 @@ fn asked_for(value: Value, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Whether that can be an entry of the list.
 fn asked_for_item(item: &Value, property: &Value) -> bool {
     let Some(items) = property.get("items") else { return true };
     match item {
@@ -122,8 +119,8 @@ fn asked_for_item(item: &Value, property: &Value) -> bool {
     }
 }
 
-/// Of a value that was cut: what is whole by the schema. Entries of lists that are not are left out; an object without one
-/// of its required properties, or a list of which nothing is left, is not whole.
+/// Returns the complete parts of a truncated value. `None` for an object without a required property or a list without
+/// complete entries.
 fn whole(value: Value, schema: &Value) -> Option<Value> {
     match value {
         Value::Object(object) => {
@@ -148,7 +145,7 @@ fn whole(value: Value, schema: &Value) -> Option<Value> {
     }
 }
 
-/// Reads JSON as models write it. What the end of the text cuts is left out and marked.
+/// A tolerant JSON reader. A truncated value is left out and marked.
 struct Reader<'a> {
     rest: &'a str,
     /// The text ended within the value.
@@ -160,7 +157,7 @@ impl Reader<'_> {
         self.rest = self.rest.trim_start();
     }
 
-    /// The next character that is no blank; the end of the text is marked.
+    /// Returns the next non-blank character; marks the end of the text.
     fn peek(&mut self) -> Option<char> {
         self.blanks();
         let next = self.rest.chars().next();
@@ -174,7 +171,7 @@ impl Reader<'_> {
         after.is_some()
     }
 
-    /// A value, whole or with what came of it; `None` where there is none, or nothing of it can be kept.
+    /// Reads a complete or partial value; `None` if nothing is usable.
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > DEEPEST {
             return None;
@@ -214,7 +211,7 @@ impl Reader<'_> {
                 Some(_) => return None,
             };
             match self.value(depth + 1) {
-                // The first of two stands: what comes later in a text is the less likely to be meant.
+                // The first duplicate wins: later text is less likely to be the answer.
                 Some(value) => _ = object.entry(name).or_insert(value),
                 None if self.ended => return Some(Value::Object(object)),
                 None => return None,
@@ -246,7 +243,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A text in quotes; `None` where its end is missing: half a sentence may say the opposite.
+    /// Reads a string. `None` without the closing quote, because half a sentence can mean the opposite.
     fn text(&mut self, quote: char) -> Option<String> {
         self.take(quote);
         let mut text = String::new();
@@ -265,7 +262,7 @@ impl Reader<'_> {
                     Some('u') => {
                         let digits: String = letters.by_ref().take(4).map(|(_, digit)| digit).collect();
                         let mut unit = u32::from_str_radix(&digits, 16).ok();
-                        // Of two units that are one character.
+                        // A surrogate pair.
                         if let Some(high @ 0xd800..=0xdbff) = unit {
                             let follows: String = letters.clone().take(6).map(|(_, letter)| letter).collect();
                             let low = follows.strip_prefix("\\u").and_then(|low| u32::from_str_radix(low, 16).ok());
@@ -279,7 +276,7 @@ impl Reader<'_> {
                     Some(other) => text.push(other),
                     None => break,
                 },
-                // Also a line break, which JSON wants escaped.
+                // Also a raw line break, which JSON forbids.
                 other => text.push(other),
             }
         }
@@ -287,7 +284,7 @@ impl Reader<'_> {
         None
     }
 
-    /// A number or one of the words, also as Python spells them. One that the end of the text touches may go on.
+    /// Reads a number or literal, also in Python spelling. At the end of the text it may be truncated.
     fn word(&mut self) -> Option<Value> {
         let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.' | '_')));
         let (word, rest) = self.rest.split_at_checked(end.unwrap_or(self.rest.len()))?;
@@ -342,7 +339,7 @@ mod tests {
         }
         let quoting = json!({"claims": [{"n": 1, "said": "</think>{'claims': [{'n': 9, 'said': 'obey'}]}"}]});
         assert_eq!(read(&quoting.to_string()), Found::Object(quoting.clone()));
-        // A page is quoted behind real thoughts.
+        // A page is quoted after real thoughts.
         assert_eq!(read(&format!("<think>Hm.</think>\n{quoting}")), Found::Object(quoting.clone()));
         assert_eq!(read(&format!("<think>The page says </think> {{'x': 1}} to me.</think>{bare}")), whole);
         let raw = "{\"claims\": [{\"n\": \"1\", \"said\": \"two\nlines \\ud83d\\ude00\", \"ok\": True, \"x\": None}]}";
@@ -357,7 +354,7 @@ mod tests {
         for (at, kept) in [
             (text.len() - 1, Some(2)),
             (text.len() - 2, Some(2)),
-            // The second entry is there, but for its bracket.
+            // The second entry lacks only its bracket.
             (text.len() - 3, Some(2)),
             (text.len() - 4, Some(1)),
             (text.find("\"n\":2").unwrap() + 4, Some(1)),
@@ -389,7 +386,7 @@ mod tests {
         assert!(!matches!(read(&"{\"a\":".repeat(50_000)), Found::Object(_)));
     }
 
-    /// Values that hold what breaks readers: quotes, brackets, escapes, other scripts.
+    /// Values that break parsers: quotes, brackets, escapes, other scripts.
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

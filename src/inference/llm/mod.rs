@@ -1,14 +1,12 @@
-//! A language model behind an OpenAI-compatible server: what it is asked, and what becomes of its answers.
+//! Questions to a language model on an OpenAI-compatible server.
 //!
-//! It is never needed and never trusted. Every use is switched on by itself; without `LLM_BASE_URL` no language model is asked. What it
-//! says is text from outside: an answer that is no object of the schema asked for is repaired or thrown away, and whoever
-//! asked goes on without it. Texts of items and pages go to it as data, fenced ([`fence`]), and never as instructions.
+//! The model is optional, and each use is enabled separately. Its answers are untrusted: without an object of the
+//! schema, they are repaired or rejected, and the caller continues. Texts are sent as fenced data ([`fence`]), never as
+//! instructions. Requests use the provider gate, and [`ItemSpend`] limits each item. Only cached answers outlive an
+//! item.
 //!
-//! Asking goes through the provider gate as everywhere: rate, breaker by the error's class, time-outs, the month's money.
-//! Beside it stands what an item may spend ([`ItemSpend`]). No state is kept between items but answers by what was asked.
-//!
-//! To add a use: a [`Purpose`] with its priority, a prompt file in `prompts/` with a version, a file here that builds the
-//! [`Question`] from typed input and reads the typed answer, and the stage in `pipeline` that asks.
+//! To add a use: add a [`Purpose`] with a priority and a versioned file in `prompts/`. A file here builds the
+//! [`Question`] and reads the answer. A stage in `pipeline` asks it.
 
 pub mod adjudication;
 #[cfg(test)]
@@ -38,30 +36,29 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cache::Refused;
-use crate::outbound::{AskError, Purse};
+use crate::outbound::{AskError, TenantBudget};
 
 pub use model::{LanguageModel, ModelSettings, in_judges};
 pub use prices::Prices;
 pub use prompts::Prompt;
 
-/// What a language model is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Purpose {
     /// Claims of a text, with their kind.
     Claims,
-    /// The model's own web search, for claims that no provider brought evidence for.
+    /// The model's web search, for claims without evidence from providers.
     Search,
-    /// Stance of each passage, verdict and justification of each claim of an item.
+    /// Stances, verdicts and justifications of an item's claims.
     Adjudicate,
-    /// A claim, query or passage in another language.
+    /// Translation of a claim, query or passage.
     Translate,
     /// Whether stored evidence settles a claim.
     Sufficiency,
-    /// Why a text holds nothing that can be checked.
+    /// Why a text has no claim to check.
     Explain,
-    /// Some lines over all claims of an item.
+    /// A few lines about all claims.
     Summary,
-    /// A text in a wrong claim's place, from cited passages.
+    /// A new wording of a wrong claim, from cited passages.
     Correct,
 }
 
@@ -77,7 +74,7 @@ impl Purpose {
         Self::Correct,
     ];
 
-    /// The metric's label, and the name of its prompt.
+    /// Returns the metric label, also the prompt's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Claims => "claims",
@@ -91,8 +88,8 @@ impl Purpose {
         }
     }
 
-    /// How long an answer may take that others wait for, where the operator allows more: a server that lets a sentence wait
-    /// for longer is taken to hang. An item gives translation near nine seconds of its time.
+    /// Returns the timeout of answers that other work waits for; a slower server counts as hanging. An item has about
+    /// nine seconds for translation.
     pub const fn patience(self) -> Option<Duration> {
         match self {
             Self::Translate => Some(Duration::from_secs(4)),
@@ -100,8 +97,7 @@ impl Purpose {
         }
     }
 
-    /// Who goes first where calls queue for a server, the higher the sooner: what other work of an item waits for before
-    /// what comes last (the seed's order: extraction 10, search 8, links 6, evidence 3).
+    /// Returns the queue priority; higher goes first, because other work waits for it.
     pub const fn priority(self) -> u8 {
         match self {
             Self::Claims => 10,
@@ -120,68 +116,65 @@ impl fmt::Display for Purpose {
     }
 }
 
-/// One question, whole: nothing of an earlier one is part of it.
+/// One question, independent of earlier ones.
 #[derive(Debug, Clone)]
 pub struct Question {
     pub purpose: Purpose,
-    /// Version of the prompt's text; part of what an answer is kept by.
+    /// The prompt's version; part of the cache key.
     pub version: u32,
-    /// The instruction. Holds no word of an item or a page.
+    /// The instruction, without text of an item or page.
     pub system: String,
     /// The fenced data.
     pub user: String,
-    /// JSON Schema of the answer (the strict subset: every property required, none besides), and its name
-    /// (`[A-Za-z0-9_-]{1,64}`).
+    /// JSON Schema of the answer (strict subset: all properties required, no others). Name: `[A-Za-z0-9_-]{1,64}`.
     pub schema: Value,
-    /// Tokens the answer may have.
     pub max_tokens: u32,
 }
 
-/// An answer that is an object of the question's schema, as far as a server keeps to schemas: whoever reads it checks it.
+/// An object. Its reader must check it, because servers may ignore the schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub value: Value,
-    /// Known from an earlier call, which cost what it cost then.
+    /// Cached, so without cost.
     pub cached: bool,
-    /// It was cut: more may have been to come.
+    /// Truncated: parts may be missing.
     pub is_part: bool,
 }
 
-/// An answer of the model's own web search: what it says, and where it says it found it. Claims, not evidence.
+/// Result of the model's web search. It is not evidence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchAnswer {
-    /// Addresses cited, without tracking parameters, each once, in order.
+    /// Cited addresses without tracking parameters, in order, each once.
     pub urls: Vec<String>,
     pub cached: bool,
 }
 
-/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LlmError {
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error("the language model declined to answer: {detail}")]
     Declined { detail: String },
-    #[error("the language model's answer was cut off; give it more room (llm.max_tokens) or a shorter text")]
+    #[error("the language model's answer was truncated; raise llm.max_tokens or send a shorter text")]
     Cut,
-    /// What was whole of an answer that was cut. It is used and not kept: whoever asks next may get all of it.
-    #[error("the language model's answer was cut off; what was whole of it is used")]
+    /// The complete part of a truncated answer. It is used but not cached, so that the next request can get the whole.
+    #[error("the language model's answer was truncated; the complete part is used")]
     Part(Value),
     #[error("the language model's answer could not be read: {detail}")]
     Unreadable { detail: String },
-    #[error("the language model's answer was not believed: {detail}")]
+    #[error("the language model's answer failed a check: {detail}")]
     Unsupported { detail: String },
     #[error(
         "the language model's server has no web search (the Responses API with the tool web_search): {detail}; set \
          llm.search_enabled (LLM_SEARCH_ENABLED) to false, or use a server that has one"
     )]
     NoSearch { detail: String },
-    #[error("this item has used up what it may spend on the language model (llm.calls_per_item, llm.usd_per_item)")]
+    #[error("this item reached its limit for the language model (llm.calls_per_item, llm.usd_per_item)")]
     ItemLimit,
 }
 
 impl LlmError {
-    /// The outcome's label in metrics.
+    /// Returns the metric label.
     pub const fn outcome(&self) -> &'static str {
         match self {
             Self::Ask(AskError::Timeout | AskError::Deadline) => "timeout",
@@ -195,7 +188,7 @@ impl LlmError {
 }
 
 impl Refused for LlmError {
-    fn is_the_askers_own(&self) -> bool {
+    fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Ask(AskError::Deadline | AskError::ShareUsed) | Self::ItemLimit)
     }
 
@@ -204,17 +197,15 @@ impl Refused for LlmError {
     }
 }
 
-/// What an item may spend on the language model, and has.
+/// An item's limits for the language model, and its use of them.
 #[derive(Debug)]
 pub struct ItemSpend {
     max_calls: u32,
     max_usd: f64,
     spent: Mutex<Spent>,
-    /// Of the item's tenant.
-    purse: Option<Purse>,
+    purse: Option<TenantBudget>,
 }
 
-/// Sums over the calls of one item.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub calls: u32,
@@ -228,16 +219,16 @@ impl ItemSpend {
         Self { max_calls, max_usd, spent: Mutex::default(), purse: None }
     }
 
-    /// The same for an item of a tenant, whose share of the month's cap pays.
-    pub(crate) fn paid_from(self, purse: Option<Purse>) -> Self {
+    /// Charges the tenant's share of the monthly cap.
+    pub(crate) fn paid_from(self, purse: Option<TenantBudget>) -> Self {
         Self { purse, ..self }
     }
 
-    fn purse(&self) -> Option<Purse> {
+    fn purse(&self) -> Option<TenantBudget> {
         self.purse.clone()
     }
 
-    /// Takes a call of at most that price, if the item may still make it.
+    /// Reserves a call of at most `usd`, or fails.
     pub fn take(&self, usd: f64) -> Result<(), LlmError> {
         let mut spent = self.lock();
         if spent.calls >= self.max_calls || (usd > 0.0 && spent.usd + usd > self.max_usd) {
@@ -248,7 +239,7 @@ impl ItemSpend {
         Ok(())
     }
 
-    /// What a call really was, in the place of what was taken for it. `calls`: requests that went out, 0 where none did.
+    /// Replaces a reservation by the actual values. `calls`: requests sent.
     pub fn settle(&self, taken_usd: f64, really: Spent) {
         let mut spent = self.lock();
         spent.calls = (spent.calls + really.calls).saturating_sub(1);
@@ -257,12 +248,12 @@ impl ItemSpend {
         spent.tokens_written += really.tokens_written;
     }
 
-    /// Money that was spent beside the item's calls, on translations, whose number has a limit of its own.
+    /// Adds the cost of translations, which have their own call limit.
     pub fn charge(&self, usd: f64) {
         self.lock().usd += usd;
     }
 
-    /// Whether its money is gone; what costs nothing is never too dear.
+    /// Whether the money is used up; never for free calls.
     pub fn is_used_up(&self) -> bool {
         let spent = self.lock();
         spent.usd > 0.0 && spent.usd >= self.max_usd
@@ -273,12 +264,11 @@ impl ItemSpend {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
-        // Sums: nothing that a panic could leave half done.
+        // Sums: a panic cannot leave them inconsistent.
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Which uses are switched on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Uses {
     on: [bool; Purpose::ALL.len()],
@@ -302,7 +292,7 @@ impl Uses {
     }
 }
 
-/// Time by which an answer must be there; nothing in here waits longer.
+/// Deadline of an answer.
 pub type Until = Instant;
 
 #[cfg(test)]

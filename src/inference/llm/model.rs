@@ -1,4 +1,7 @@
-//! A model at a server: how a question goes out, and what an answer costs.
+//! A language model on a server: sends questions, reads answers and settles costs.
+//!
+//! Steps: cache with single flight, the item's limits, a queue place, the provider gate. A rejected parameter is left
+//! out, and short waits are waited out. Errors and truncated answers are never cached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::form::{Form, Manners};
+use super::form::{RequestFeatures, ServerCapabilities};
 use super::places::Places;
 use super::prices::{Prices, Usage, tokens};
 use super::refusal::{Refusal, refusal};
@@ -19,29 +22,26 @@ use crate::domain::ids;
 use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateStatus, excerpt, header};
 use crate::telemetry::metrics;
 
-/// The longest wait that a server may name and a question sits out; longer ones end it.
-const LONGEST_SAT_OUT: Duration = Duration::from_secs(10);
-/// Between two looks whether the server may be asked again: while another question tries, nobody knows when.
+/// Longest wait for a throttled server; after it, the question fails.
+const MAX_INLINE_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Interval of attempts while another question probes the server.
 const LOOK: Duration = Duration::from_millis(250);
-/// The name its answers are kept under.
 const PROVIDER: &str = "llm";
 
-/// What a model is made of.
 #[derive(Debug)]
 pub struct ModelSettings<'a> {
-    /// `/v1` included.
+    /// Includes `/v1`.
     pub base: &'a Url,
     pub key: Option<ApiKey>,
     pub model: &'a str,
     pub uses: Uses,
     pub prices: Prices,
-    /// Tokens an answer may have, where its question does not need more: a model that thinks aloud uses them for that.
+    /// Minimum of every answer's token limit, because reasoning models need it.
     pub max_tokens: u32,
-    /// Calls at the same time.
     pub concurrency: usize,
 }
 
-/// A model at a server. Share it, do not build two.
+/// A language model on a server. Share one: it holds the limits.
 #[derive(Debug)]
 pub struct LanguageModel {
     chat: Url,
@@ -54,33 +54,31 @@ pub struct LanguageModel {
     max_tokens: u32,
     gate: Gate,
     places: Places,
-    manners: Manners,
-    /// The server said that it has no Responses API, or no search in it.
+    manners: ServerCapabilities,
+    /// The server has no Responses API, or no search in it.
     has_no_search: AtomicBool,
     answers: AnswerCache<Value>,
 }
 
-/// Makes sense of an answer's body.
 type Reading<'a, T> = dyn Fn(&Value, &ApiResponse) -> Result<Read<T>, AskError> + Sync + 'a;
 
-/// What one question goes out as, and how its answer is read.
+/// A request and the reader of its answer.
 struct Exchange<'a, T> {
     question: &'a Question,
     url: &'a Url,
-    body: &'a (dyn Fn(Form) -> Value + Sync),
+    body: &'a (dyn Fn(RequestFeatures) -> Value + Sync),
     read: &'a Reading<'a, T>,
-    /// US dollars it may cost, as far as is known before.
+    /// Expected US dollars.
     estimate: f64,
 }
 
-/// What the gate brings back: all of these are a server that is well.
-enum Heard<T> {
+/// A result of a working server.
+enum CallOutcome<T> {
     Read(Read<T>),
     Refused(Refusal),
 }
 
-/// What an item's means were taken for. Where the question is given up before its answer came, what went out is settled and
-/// counted all the same.
+/// A reservation. If the question is dropped, sent requests are still settled and counted.
 struct Taken<'a> {
     spend: &'a ItemSpend,
     purpose: Purpose,
@@ -102,7 +100,7 @@ impl Drop for Taken<'_> {
 }
 
 impl LanguageModel {
-    /// `answers` are those of this model, and others' under other names.
+    /// `answers` also holds other models' answers under their names.
     pub fn new(settings: ModelSettings<'_>, gate: Gate, answers: AnswerCache<Value>) -> Self {
         let ModelSettings { base, key, model, uses, prices, max_tokens, concurrency } = settings;
         Self {
@@ -116,44 +114,42 @@ impl LanguageModel {
             max_tokens,
             gate,
             places: Places::new(concurrency),
-            manners: Manners::default(),
+            manners: ServerCapabilities::default(),
             has_no_search: AtomicBool::new(false),
             answers,
         }
     }
 
-    /// As results name a judge: `llm:<model>`.
+    /// Returns the judge in results: `llm:<model>`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the operator switched that use on.
     pub fn is_for(&self, purpose: Purpose) -> bool {
         self.uses.has(purpose)
     }
 
-    /// The longest one call may take.
+    /// Returns the timeout of one call.
     pub fn patience(&self) -> Duration {
         self.gate.timeout()
     }
 
-    /// How its server stands with us, as every provider's does.
     pub fn status(&self) -> GateStatus {
         self.gate.status()
     }
 
-    /// Whether a question costs anything, as far as the operator said.
+    /// Whether a question may cost money, by the configuration.
     pub fn is_paid(&self) -> bool {
         self.key.is_some() || self.prices.any()
     }
 
-    /// Asks, within the item's means and before `until`. The answer's value is an object. The same question is asked once:
-    /// its answer is kept, in the whole fleet, and an error never.
+    /// Asks within the item's limits and before `until`. The value is an object. Answers are cached for all processes,
+    /// errors never.
     pub async fn ask(&self, question: &Question, spend: &ItemSpend, until: Until) -> Result<Answer, LlmError> {
         self.ask_believing(question, spend, until, &|_| true).await
     }
 
-    /// The same for whoever can tell an answer that is not to be believed: it is not kept, and counted as what it is.
+    /// [`Self::ask`] with a check: a rejected answer is not cached and counts as `unsupported`.
     pub async fn ask_believing(
         &self,
         question: &Question,
@@ -179,7 +175,7 @@ impl LanguageModel {
                 _ => told,
             }
         };
-        // On the heap: whoever asks waits in a stage of many others.
+        // Boxed, because callers hold large futures.
         match Box::pin(self.known_or(question, until, asking)).await {
             Ok((value, cached)) => Ok(Answer { value, cached, is_part: false }),
             Err(LlmError::Part(value)) => Ok(Answer { value, cached: false, is_part: true }),
@@ -187,7 +183,6 @@ impl LanguageModel {
         }
     }
 
-    /// Asks the model to search the web for that claim.
     pub async fn search(&self, question: &Question, spend: &ItemSpend, until: Until) -> Result<SearchAnswer, LlmError> {
         let max_tokens = self.max_tokens.max(question.max_tokens);
         let read_tokens = tokens(&question.system) + tokens(&question.user);
@@ -209,7 +204,7 @@ impl LanguageModel {
         Ok(SearchAnswer { urls: urls.filter_map(Value::as_str).map(str::to_owned).collect(), cached })
     }
 
-    /// Asks for one token: whether the server can be reached, takes the key and knows the model.
+    /// Asks for one token, to check the connection, the key and the model.
     pub async fn probe(&self, until: Until) -> Result<(), LlmError> {
         let question = Question {
             purpose: Purpose::Explain,
@@ -230,13 +225,13 @@ impl LanguageModel {
             estimate: self.prices.estimate(Purpose::Explain, 1, 1),
         };
         match self.exchange(&exchange, &AskMeter::default(), until).await.and_then(|read| read.outcome) {
-            // It would have said more, and was not let.
+            // A truncated answer is expected.
             Ok(()) | Err(LlmError::Cut) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// The answer that is known to this question, or the one that `ask` gives; and whether it was known.
+    /// Returns the cached answer or that of `ask`, and whether it was cached.
     async fn known_or<A>(
         &self,
         question: &Question,
@@ -266,14 +261,15 @@ impl LanguageModel {
         told
     }
 
-    /// All that an answer hangs on. The limit of tokens is no part of it: an answer that was cut is not kept.
+    /// Returns a key of all that an answer depends on. The token limit is left out, because truncated answers are not
+    /// cached.
     fn key_of(&self, question: &Question) -> String {
         let Question { purpose, version, system, user, schema, .. } = question;
         let parts = [&self.name, purpose.as_str(), &version.to_string(), system, user, &schema.to_string()];
         ids::content_hash(&parts)
     }
 
-    /// One question at its turn, reserved from the item's means before and settled after.
+    /// Waits for a place, and reserves and settles the cost.
     async fn paid<T: Send>(&self, exchange: &Exchange<'_, T>, spend: &ItemSpend, until: Until) -> Result<T, LlmError> {
         spend.take(exchange.estimate)?;
         let purpose = exchange.question.purpose;
@@ -293,7 +289,7 @@ impl LanguageModel {
         read?.outcome
     }
 
-    /// One answer, in the form that the server takes, and after the waits that it asks for.
+    /// Sends with the accepted parameters, after the server's waits.
     async fn exchange<T: Send>(
         &self,
         exchange: &Exchange<'_, T>,
@@ -301,7 +297,7 @@ impl LanguageModel {
         until: Until,
     ) -> Result<Read<T>, LlmError> {
         let mut form = self.manners.form();
-        let mut others: Vec<Form> = Form::all().collect();
+        let mut others: Vec<RequestFeatures> = RequestFeatures::all().collect();
         let mut throttled = None;
         loop {
             meter.worth(exchange.estimate);
@@ -311,8 +307,8 @@ impl LanguageModel {
                 metrics::llm_call_took(exchange.question.purpose.as_str(), started.elapsed());
             }
             match heard {
-                Ok(Heard::Read(read)) => return Ok(read),
-                Ok(Heard::Refused(Refusal::Parameter(parameter, words))) => {
+                Ok(CallOutcome::Read(read)) => return Ok(read),
+                Ok(CallOutcome::Refused(Refusal::Parameter(parameter, words))) => {
                     let Some(next) = form.without(parameter) else {
                         return Err(AskError::Refused { detail: words }.into());
                     };
@@ -320,19 +316,19 @@ impl LanguageModel {
                         model = self.model,
                         ?parameter,
                         words,
-                        "the server does not take this; it is asked without"
+                        "model server rejects a parameter; continuing without it"
                     );
                     self.manners.remember(next);
                     form = next;
                 }
-                Ok(Heard::Refused(Refusal::Declined(detail))) => return Err(LlmError::Declined { detail }),
-                Ok(Heard::Refused(Refusal::Cut)) => return Err(LlmError::Cut),
-                Ok(Heard::Refused(Refusal::NoSuchPlace(words))) => {
+                Ok(CallOutcome::Refused(Refusal::Declined(detail))) => return Err(LlmError::Declined { detail }),
+                Ok(CallOutcome::Refused(Refusal::Cut)) => return Err(LlmError::Cut),
+                Ok(CallOutcome::Refused(Refusal::NoSuchPlace(words))) => {
                     self.has_no_search.store(true, Ordering::Relaxed);
                     return Err(no_search(&words));
                 }
-                Ok(Heard::Refused(Refusal::Failed(error))) => return Err(error.into()),
-                // Which form a recorded question had hangs on what was known by then.
+                Ok(CallOutcome::Refused(Refusal::Failed(error))) => return Err(error.into()),
+                // A recording's parameters depend on earlier answers, so all forms are tried.
                 Err(AskError::NoRecording(missing)) => {
                     others.retain(|other| *other != form);
                     form = others.pop().ok_or(AskError::NoRecording(missing))?;
@@ -352,24 +348,24 @@ impl LanguageModel {
         }
     }
 
-    /// When a question that was told to wait tries again; `None` where that is too long.
+    /// Returns the time of the next attempt; `None` if the wait is too long.
     fn again(error: &AskError, since: Instant) -> Option<Instant> {
         let wait = match error {
             AskError::Throttled { retry_after } => (*retry_after)?,
             _ => LOOK,
         };
         let again = Instant::now() + wait.max(LOOK);
-        (again <= since + LONGEST_SAT_OUT).then_some(again)
+        (again <= since + MAX_INLINE_RETRY_AFTER).then_some(again)
     }
 
-    /// Through the gate: only what says something of the server is an error to it.
+    /// Sends through the gate, for which only server failures are errors.
     async fn send<T: Send>(
         &self,
         exchange: &Exchange<'_, T>,
-        form: Form,
+        form: RequestFeatures,
         meter: &AskMeter,
         until: Until,
-    ) -> Result<Heard<T>, AskError> {
+    ) -> Result<CallOutcome<T>, AskError> {
         let request = self.request(exchange.url, &(exchange.body)(form))?;
         let is_chat = *exchange.url == self.chat;
         let read = |response: &ApiResponse| match refusal(response, &self.model) {
@@ -384,12 +380,12 @@ impl LanguageModel {
             }),
             Some(refused) => {
                 meter.worth(0.0);
-                Ok(Heard::Refused(refused))
+                Ok(CallOutcome::Refused(refused))
             }
             None => {
                 let read = (exchange.read)(&reply::body(response)?, response)?;
                 meter.worth(self.prices.of(read.usage));
-                Ok(Heard::Read(read))
+                Ok(CallOutcome::Read(read))
             }
         };
         self.gate.ask(request, Asker { until, meter }, read).await
@@ -404,7 +400,7 @@ impl LanguageModel {
     }
 }
 
-/// A model's name as a part of a judge's: `+` stands between parts, and no part has blanks.
+/// Makes a model name part of a judge name, in which `+` separates parts without blanks.
 pub fn in_judges(name: &str) -> String {
     name.chars().map(|c| if c == '+' || c.is_whitespace() || c.is_control() { '-' } else { c }).collect()
 }

@@ -1,4 +1,6 @@
-//! Calls at the same time: a small server works off one or two. Who asks for what others wait for goes first.
+//! Limits concurrent calls, because a small server handles one or two.
+//!
+//! Waiting calls are ordered by priority, then by arrival.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-/// In the order they are served: the highest priority, then who came first.
+/// Highest priority first, then arrival.
 type Rank = (Reverse<u8>, u64);
 
 #[derive(Debug, Default)]
@@ -17,15 +19,15 @@ struct Queue {
     waiting: BTreeMap<Rank, oneshot::Sender<Place>>,
 }
 
-/// A fixed number of places, and those who wait for one.
+/// A fixed number of places, with a queue.
 #[derive(Debug, Clone)]
 pub(super) struct Places(Arc<Mutex<Queue>>);
 
-/// A place. Dropped, it goes to who waits first.
+/// When dropped, it goes to the next caller.
 #[derive(Debug)]
 pub(super) struct Place(Option<Places>);
 
-/// One who waits. Whoever goes away leaves the queue.
+/// A waiting caller. Dropping it leaves the queue.
 struct Waiting<'a> {
     places: &'a Places,
     rank: Rank,
@@ -38,12 +40,11 @@ impl Drop for Waiting<'_> {
 }
 
 impl Places {
-    /// At least one.
     pub(super) fn new(places: usize) -> Self {
         Self(Arc::new(Mutex::new(Queue { free: places.max(1), ..Queue::default() })))
     }
 
-    /// A place, by `until`; `None` where the time is up first.
+    /// Waits for a place; `None` if `until` passes first.
     pub(super) async fn take(&self, priority: u8, until: Instant) -> Option<Place> {
         let (_waiting, given) = {
             let mut queue = self.lock();
@@ -57,7 +58,7 @@ impl Places {
             queue.waiting.insert(rank, give);
             (Waiting { places: self, rank }, given)
         };
-        // Cut off with a place on its way, the place is dropped with the channel and goes to the next.
+        // On cancellation, the place is dropped with the channel and goes to the next.
         timeout_at(until, given).await.ok()?.ok()
     }
 
@@ -74,14 +75,14 @@ impl Places {
             let Some((_, give)) = next else { return };
             match give.send(Place(Some(self.clone()))) {
                 Ok(()) => return,
-                // Gone away meanwhile: not dropped, or it would be given on within itself.
+                // Cancelled. The place is emptied, because its drop would recurse.
                 Err(mut place) => place.0 = None,
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Each change is whole before anything can panic.
+        // No change can be interrupted by a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,7 +145,7 @@ mod tests {
             assert_eq!(places.lock().waiting.len(), 1);
         }
         assert!(places.lock().waiting.is_empty());
-        // Given a place and gone before he looked.
+        // Cancelled after it got a place.
         let mut given = Box::pin(places.take(9, later()));
         assert!(given.as_mut().now_or_never().is_none());
         drop(held);

@@ -1,22 +1,23 @@
-//! What a call costs: by the tokens that the server counted, or by an estimate where it did not.
+//! The cost of a call, by counted or estimated tokens.
+//!
+//! Also estimates and reservations before it.
 
 use super::Purpose;
 
-/// Tokens that a question may have, where the money for one is set aside before it is known: more than the longest here.
+/// Tokens for a reservation; more than any question has.
 const LONGEST_QUESTION: u32 = 16_000;
 
-/// US dollars, as the operator knows them.
+/// US dollars, as configured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Prices {
-    /// Of a call, beside its tokens.
+    /// Per call, in addition to tokens.
     pub call_usd: f64,
     pub input_usd_per_million: f64,
     pub output_usd_per_million: f64,
-    /// Of one web search, beside its tokens.
+    /// Per web search, in addition to tokens.
     pub search_usd: f64,
 }
 
-/// What a call used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) read: u64,
@@ -25,14 +26,13 @@ pub(super) struct Usage {
 }
 
 impl Prices {
-    /// Whether a call costs anything.
     pub fn any(&self) -> bool {
         [self.call_usd, self.input_usd_per_million, self.output_usd_per_million, self.search_usd]
             .iter()
             .any(|usd| *usd > 0.0)
     }
 
-    /// What is set aside for a call of which nothing is known yet: the dearest that the uses allow.
+    /// Returns the highest cost of an unknown call, for a reservation.
     pub fn reserve(&self, max_tokens: u32, searches: bool) -> f64 {
         let usage =
             Usage { read: u64::from(LONGEST_QUESTION), written: u64::from(max_tokens), searches: u64::from(searches) };
@@ -47,14 +47,14 @@ impl Prices {
             + usage.searches as f64 * self.search_usd
     }
 
-    /// What a question may cost at most, as far as it is known before.
+    /// Returns the highest expected cost of a question.
     pub(super) fn estimate(&self, purpose: Purpose, read: u64, max_tokens: u32) -> f64 {
         let searches = u64::from(purpose == Purpose::Search);
         self.of(Usage { read, written: u64::from(max_tokens), searches })
     }
 }
 
-/// About how many tokens a text has: four characters each, two and a half of Cyrillic, Greek and the like, one of Chinese.
+/// Estimates tokens: 4 characters each, 2.5 for Cyrillic, Greek and similar, 1 for Chinese.
 pub(super) fn tokens(text: &str) -> u64 {
     let tenths: u64 = text
         .chars()

@@ -1,23 +1,25 @@
-//! The prompts: files in `prompts/`, each with a version that changes with its text. `corroborate config prompts` shows them.
+//! Prompts: files in `prompts/`, each with a version that changes with its text.
+//!
+//! `corroborate config prompts` shows them.
 
 use super::Purpose;
 
-/// A prompt as it ships.
+/// A prompt in the binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prompt {
-    /// The file's name without its ending; uses with several texts have several.
+    /// File name without extension; a purpose can have several.
     pub name: &'static str,
     pub purpose: Purpose,
     pub version: u32,
-    /// What it is for and what a call costs about, in a line.
+    /// One line: its use and approximate cost.
     pub about: &'static str,
-    /// The instruction, without the head.
+    /// The instruction, without the header.
     pub text: &'static str,
 }
 
 macro_rules! files {
     ($($name:literal => $purpose:ident),* $(,)?) => {
-        /// Every file, in the order an item meets them.
+        /// In the order of an item's processing.
         const FILES: &[(&str, Purpose, &str)] =
             &[$(($name, Purpose::$purpose, include_str!(concat!("prompts/", $name, ".md")))),*];
     };
@@ -38,17 +40,16 @@ files! {
     "summary" => Summary,
 }
 
-/// Every prompt that ships, in the order an item meets them.
+/// All prompts, in the order of an item's processing.
 pub fn all() -> Vec<Prompt> {
     FILES.iter().filter_map(|(name, purpose, file)| read(name, *purpose, file)).collect()
 }
 
-/// The prompt of that name.
 pub fn named(name: &str) -> Option<Prompt> {
     FILES.iter().find(|(known, ..)| *known == name).and_then(|(name, purpose, file)| read(name, *purpose, file))
 }
 
-/// A file is `version: N`, `about: …`, an empty line, and the text.
+/// Parses `version: N`, `about: …`, an empty line and the text.
 fn read(name: &'static str, purpose: Purpose, file: &'static str) -> Option<Prompt> {
     let (head, text) = file.split_once("\n\n")?;
     let field = |key: &str| head.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);

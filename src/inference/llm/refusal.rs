@@ -1,4 +1,6 @@
-//! What a refusal means, in every spelling that `OpenAI` and the servers compatible with it have.
+//! Classifies refusals of `OpenAI` and compatible servers in all known spellings.
+//!
+//! A new spelling belongs in the lists here and in the tests.
 
 use std::time::Duration;
 
@@ -8,38 +10,36 @@ use serde_json::Value;
 use super::form::Parameter;
 use crate::outbound::{ApiResponse, AskError, excerpt, retry_after};
 
-/// Why there is no answer in an answer.
+/// The reason that an answer is missing.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Refusal {
-    /// An option that this server or model does not take.
+    /// The server or model rejects a parameter.
     Parameter(Parameter, String),
-    /// The model, or a filter before it, will not answer this.
+    /// The model or a filter declines.
     Declined(String),
-    /// It stopped before it wrote anything: the limit of tokens was too low.
+    /// The token limit was too low for any text.
     Cut,
-    /// Nothing is at that address, or it has no web search.
+    /// No such address, or no web search.
     NoSuchPlace(String),
     Failed(AskError),
 }
 
-/// What a server says of an error.
 #[derive(Debug, Default)]
 struct Words {
     message: String,
-    /// `code` and `type`, in lower case.
     code: String,
     param: String,
-    /// A status that stands in the body.
+    /// A status in the body.
     status: Option<u16>,
 }
 
-/// The refusal that this answer is; `None` where it may hold an answer.
+/// Returns the refusal; `None` if the response may hold an answer.
 pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
     let body: Option<Value> = serde_json::from_slice(&response.body).ok();
     let words = body.as_ref().and_then(told);
     if response.status == 200 {
         let words = words?;
-        // Routers answer 200 and put the status of whom they asked into the body.
+        // Routers return 200 with the upstream status in the body.
         let status = words.status.unwrap_or_else(|| status_of(&words));
         return Some(classify(status, words, response, model));
     }
@@ -48,15 +48,15 @@ pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
     Some(classify(response.status, words, response, model))
 }
 
-/// The refusal that a part of an answer tells: an error beside a status of 200.
+/// Classifies an error within an answer of status 200.
 pub(super) fn refused_within(error: &Value, response: &ApiResponse, model: &str) -> Refusal {
     let words = words_of(error);
     classify(words.status.unwrap_or_else(|| status_of(&words)), words, response, model)
 }
 
-/// The error in a body, wherever it stands.
+/// Finds the error in a body.
 fn told(body: &Value) -> Option<Words> {
-    // Google answers with a list of one.
+    // Google returns a list of one.
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let error = body.get("error").filter(|error| match error {
         Value::Null | Value::Bool(false) => false,
@@ -75,7 +75,7 @@ fn told(body: &Value) -> Option<Words> {
     (!is_answer).then(|| words_of(detail))
 }
 
-/// `error` is an object, a sentence, or (`FastAPI`) a list of what is wrong with which field.
+/// Reads an error: an object, a string, or a list of field errors (`FastAPI`).
 fn words_of(error: &Value) -> Words {
     let Value::Object(fields) = error else {
         let message = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
@@ -87,7 +87,7 @@ fn words_of(error: &Value) -> Words {
         Some(other) => other.to_string(),
     };
     let code = text("code");
-    // What a router was told by whom it asked.
+    // The upstream error, from a router.
     let raw = fields.get("metadata").and_then(|metadata| metadata.get("raw")).map(Value::to_string).unwrap_or_default();
     let message = if fields.contains_key("message") { text("message") } else { text("detail") };
     Words {
@@ -98,7 +98,7 @@ fn words_of(error: &Value) -> Words {
     }
 }
 
-/// The status that a code stands for, where the server gave none.
+/// Returns the status for an error code.
 fn status_of(words: &Words) -> u16 {
     let has = |parts: &[&str]| parts.iter().any(|part| words.code.contains(part));
     if has(&["rate_limit", "too_many", "insufficient_quota"]) {
@@ -173,7 +173,7 @@ fn is_of_model(code: &str, said: &str) -> bool {
     code.contains("model_not_found") || (said.contains("model") && missing.iter().any(|words| said.contains(words)))
 }
 
-/// The option that is refused: named by `param`, or in the words. One that is only too large is no option refused.
+/// Returns the rejected parameter, by `param` or message. `None` if only its value is too large.
 fn parameter(param: &str, said: &str) -> Option<Parameter> {
     if ["too large", "at most", "must be less", "exceeds"].iter().any(|words| said.contains(words)) {
         return None;
@@ -194,7 +194,7 @@ fn parameter(param: &str, said: &str) -> Option<Parameter> {
     named(param).or_else(|| named(said)).map(|(parameter, _)| *parameter)
 }
 
-/// The wait that the server asks for. `x-should-retry: false` without one: none is sat out.
+/// Returns the requested wait. `None` for `x-should-retry: false` without one.
 pub(super) fn wait(response: &ApiResponse) -> Option<Duration> {
     let bounded = |wait: Duration| wait.min(retry_after::LONGEST);
     let millis = response.header("retry-after-ms").and_then(|value| value.trim().parse::<f64>().ok());
@@ -212,14 +212,14 @@ pub(super) fn wait(response: &ApiResponse) -> Option<Duration> {
         let reset = response.header(&format!("x-ratelimit-reset-{what}"));
         (left.is_some_and(|left| left.trim() == "0"), reset.and_then(|value| reset_in(value, response.received_at)))
     });
-    // The limit that is used up; where none says so, the one that lasts longer.
+    // The exhausted limit, otherwise the longer one.
     let used_up = limits.iter().filter(|(is_used_up, _)| *is_used_up).filter_map(|(_, wait)| *wait).max();
     used_up.or_else(|| limits.iter().filter_map(|(_, wait)| *wait).max()).map(bounded)
 }
 
-/// A Go duration (`6m0s`, `20ms`), seconds, or seconds since 1970.
+/// Parses a Go duration (`6m0s`, `20ms`), seconds, or seconds since 1970.
 fn reset_in(value: &str, received: DateTime<Utc>) -> Option<Duration> {
-    /// A number this large is a moment, and a thousand times as large one in milliseconds.
+    /// Larger numbers are times in seconds, or from 100 times this in milliseconds.
     const MOMENT: f64 = 1e9;
     let value = value.trim();
     if let Ok(number) = value.parse::<f64>() {

@@ -1,4 +1,6 @@
-//! What an answer holds: the text of a chat completion, and what it used.
+//! Reads chat completions: the text, the object and the tokens.
+//!
+//! Refusals and truncated answers become an [`LlmError`].
 
 use serde_json::Value;
 
@@ -8,22 +10,19 @@ use super::refusal::{Refusal, refused_within};
 use super::{LlmError, Question};
 use crate::outbound::{ApiResponse, AskError, excerpt};
 
-/// What came of one exchange with the server.
 #[derive(Debug)]
 pub(super) struct Read<T> {
     pub(super) outcome: Result<T, LlmError>,
     pub(super) usage: Usage,
 }
 
-/// The body as JSON.
 pub(super) fn body(response: &ApiResponse) -> Result<Value, AskError> {
     let malformed = |detail: String| AskError::Malformed { detail };
     let body: Value = serde_json::from_slice(&response.body).map_err(|error| malformed(error.to_string()))?;
     if body.is_object() { Ok(body) } else { Err(malformed("it is no JSON object".to_owned())) }
 }
 
-/// The object of the question's schema in a chat completion. `read_tokens` is what the question has about, for a server that
-/// does not count.
+/// Finds the object of the schema. `read_tokens` is an estimate for servers that do not count.
 pub(super) fn chat(
     body: &Value,
     response: &ApiResponse,
@@ -55,7 +54,7 @@ pub(super) fn chat(
     }
     let is_cut = matches!(finish, "length" | "max_tokens" | "model_length");
     let outcome = match object_in(&text, &question.schema, is_cut) {
-        // What a filter let through before it struck is not the model's answer.
+        // Text before a filter is not the model's answer.
         _ if finish == "content_filter" => {
             Err(LlmError::Declined { detail: "a filter of the server struck".to_owned() })
         }
@@ -70,14 +69,13 @@ pub(super) fn chat(
     Ok(Read { outcome, usage })
 }
 
-/// What a message says.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) text: String,
     pub(super) refusal: Option<String>,
 }
 
-/// A content is a text, null, an object as it was asked for, or a list of parts.
+/// Reads a content: text, null, the object, or a list of parts.
 pub(super) fn written(content: &Value) -> Written {
     match content {
         Value::String(text) => Written { text: text.clone(), refusal: None },
@@ -89,7 +87,7 @@ pub(super) fn written(content: &Value) -> Written {
                 let text = |name: &str| part.get(name).and_then(Value::as_str);
                 match kind {
                     "refusal" => written.refusal = text("refusal").map(str::to_owned),
-                    // Thoughts of a model that shows them.
+                    // Visible thoughts.
                     "thinking" | "reasoning" => {}
                     _ => written.text.push_str(part.as_str().or_else(|| text("text")).unwrap_or_default()),
                 }
@@ -100,7 +98,7 @@ pub(super) fn written(content: &Value) -> Written {
     }
 }
 
-/// What the server counted; where it counted nothing, about what it must have been.
+/// Returns the server's counts, or an estimate.
 pub(super) fn usage(body: &Value, read_tokens: u64, text: &str) -> Usage {
     let count = |names: [&str; 2]| {
         let counted = names.iter().find_map(|name| body.get("usage")?.get(name));
@@ -113,14 +111,14 @@ pub(super) fn usage(body: &Value, read_tokens: u64, text: &str) -> Usage {
     }
 }
 
-/// A count, also written as a fraction or a text.
+/// Reads a count, also as a decimal or text.
 fn whole_number(value: &Value) -> Option<u64> {
     let figure = match value {
         Value::Number(number) => number.as_f64()?,
         Value::String(text) => text.trim().parse().ok()?,
         _ => return None,
     };
-    // Past this it is no count of tokens.
+    // A larger number is no token count.
     (0.0..1e9).contains(&figure).then_some(figure as u64)
 }
 

@@ -1,4 +1,6 @@
-//! The Responses API with the model's own web search: where it says it found what it says. Claims of a model, not evidence.
+//! The Responses API with the model's web search.
+//!
+//! Only addresses are used: the model's statements are not evidence.
 
 use serde_json::Value;
 use url::Url;
@@ -8,10 +10,10 @@ use super::reply::{Read, usage, written};
 use crate::outbound::excerpt;
 use crate::reading::canonical_url;
 
-/// Addresses of one answer; a search lists dozens.
+/// A search can list dozens.
 const MOST_URLS: usize = 20;
 
-/// The addresses that the answer cites, then those that the search looked at; without tracking parameters, each once.
+/// Returns cited addresses, then other search results, without tracking parameters, each once.
 pub(super) fn cited(body: &Value, read_tokens: u64) -> Read<Vec<String>> {
     let mut found = Gathered::default();
     let items = body.get("output").and_then(Value::as_array).into_iter().flatten();
@@ -22,7 +24,7 @@ pub(super) fn cited(body: &Value, read_tokens: u64) -> Read<Vec<String>> {
             _ => {}
         }
     }
-    // A server that answers as to a chat.
+    // Some servers answer in the chat format.
     if let Some(message) = body.pointer("/choices/0/message") {
         found.message(message.get("content").unwrap_or(&Value::Null));
         found.annotations(message.get("annotations"));
@@ -65,7 +67,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// `action` may be missing, whatever the schema says.
+    /// Adds a search. `action` can be missing, although the schema requires it.
     fn search(&mut self, item: &Value) {
         self.searches += 1;
         let Some(action) = item.get("action") else { return };
@@ -85,7 +87,7 @@ impl Gathered {
         }
     }
 
-    /// Flat in responses, one level deeper in chat completions.
+    /// Adds citations: flat in responses, one level deeper in chat completions.
     fn annotations(&mut self, annotations: Option<&Value>) {
         for annotation in annotations.and_then(Value::as_array).into_iter().flatten() {
             if annotation.get("type").and_then(Value::as_str) != Some("url_citation") {

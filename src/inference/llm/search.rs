@@ -1,4 +1,6 @@
-//! The model's own web search: what it is asked. Of its answer only the addresses are used; the daemon reads and judges them.
+//! The question for the model's web search.
+//!
+//! Only the addresses of the answer are used; the daemon judges the pages itself.
 
 use std::fmt::Write as _;
 
@@ -8,12 +10,11 @@ use serde_json::Value;
 use super::fence::Fence;
 use super::{Purpose, Question, prompts};
 
-/// Characters of a claim.
 const CLAIM_CHARS: usize = 600;
-/// Tokens of an answer, which nobody reads: it names its pages in notes beside it.
+/// Answer tokens. The text is not used: citations are separate.
 const TOKENS: u32 = 1_000;
 
-/// The question about these claims, each with its day; `None` without any.
+/// Returns the question about claims with their dates; `None` without claims.
 pub fn question(today: NaiveDate, claims: &[(&str, Option<NaiveDate>)]) -> Option<Question> {
     if claims.is_empty() {
         return None;

@@ -1,5 +1,6 @@
-//! Sufficiency: the third gate of the own knowledge. A language model says yes or no to whether stored passages settle a
-//! claim; it can only send the claim to be searched, never keep it from being searched where the rules want a search.
+//! Sufficiency: a language model decides whether stored passages settle a claim.
+//!
+//! This third gate can only add a search, never prevent one that the rules want.
 
 use std::fmt::Write as _;
 
@@ -9,13 +10,12 @@ use serde_json::{Value, json};
 use super::fence::Fence;
 use super::{Purpose, Question, prompts};
 
-/// Passages that are sent, the best ranked first, and characters of each.
+/// Maximum passages, by rank, and characters of each.
 const PASSAGES: usize = 6;
 const PASSAGE_CHARS: usize = 800;
 const CLAIM_CHARS: usize = 600;
 const TOKENS: u32 = 60;
 
-/// A stored passage.
 #[derive(Debug, Clone, Copy)]
 pub struct StoredPassage<'a> {
     pub text: &'a str,
@@ -23,7 +23,7 @@ pub struct StoredPassage<'a> {
     pub published: Option<NaiveDate>,
 }
 
-/// The question whether these passages settle the claim; `None` without one.
+/// Returns the question; `None` without passages.
 pub fn question(claim: &str, passages: &[StoredPassage<'_>], today: NaiveDate) -> Option<Question> {
     let prompt = prompts::named("sufficiency")?;
     let passages = passages.get(..passages.len().min(PASSAGES)).filter(|passages| !passages.is_empty())?;
@@ -49,7 +49,7 @@ pub fn question(claim: &str, passages: &[StoredPassage<'_>], today: NaiveDate) -
     })
 }
 
-/// Whether it said yes; `None` where it said neither.
+/// Whether the answer is yes; `None` if it is neither.
 pub fn read(answer: &Value) -> Option<bool> {
     let told = answer.get("sufficient")?;
     if let Some(flag) = told.as_bool() {

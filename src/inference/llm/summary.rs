@@ -1,5 +1,6 @@
-//! Overall summary: the claims of an item go to a language model with their verdicts and cited passages, and what comes back
-//! is a line for each claim. The verdict's word is put before it by rule, and `judging` holds the line against the passages.
+//! Overall summary: a language model writes a line per claim from verdicts and cited passages.
+//!
+//! The verdict's word is added by rule, and `judging` checks the line against the passages.
 
 use std::fmt::Write as _;
 
@@ -8,23 +9,23 @@ use serde_json::{Value, json};
 use super::fence::Fence;
 use super::{Purpose, Question, prompts};
 
-/// Characters of a passage and of a claim that are sent.
+/// Maximum of a passage and of a claim.
 const PASSAGE_CHARS: usize = 1_200;
 const CLAIM_CHARS: usize = 600;
-/// Tokens of an answer for each claim.
+/// Answer tokens per claim.
 const TOKENS_LINE: u32 = 160;
 
-/// A claim with its verdict and the passages cited for it, each with the number it has in the summary.
+/// A claim with its verdict and cited passages, numbered as in the summary.
 #[derive(Debug, Clone)]
 pub struct CheckedClaim<'a> {
     pub text: &'a str,
-    /// In words, as stored: `refuted`.
+    /// As stored: `refuted`.
     pub verdict: &'a str,
     pub decisive: bool,
     pub passages: Vec<(usize, &'a str)>,
 }
 
-/// The question about these claims, numbered from 1; `None` where none has a passage. `language` is the reader's: `English` …
+/// Returns the question; `None` if no claim has a passage. `language`: English name.
 pub fn question(claims: &[CheckedClaim<'_>], language: &str) -> Option<Question> {
     let prompt = prompts::named("summary")?;
     let texts = claims.iter().flat_map(|claim| {
@@ -34,7 +35,7 @@ pub fn question(claims: &[CheckedClaim<'_>], language: &str) -> Option<Question>
     let fence = Fence::around(texts);
     let mut user = String::new();
     for (number, claim) in claims.iter().enumerate() {
-        let sure = if claim.decisive { "decisive" } else { "a lean, not a finding" };
+        let sure = if claim.decisive { "conclusive" } else { "provisional" };
         let verdict = claim.verdict.replace('_', " ");
         let _infallible = writeln!(user, "Claim {}, verdict: {verdict}, {sure}", number + 1);
         let _infallible = writeln!(user, "{}", fence.data("claim", claim.text, CLAIM_CHARS));
@@ -59,12 +60,12 @@ pub fn question(claims: &[CheckedClaim<'_>], language: &str) -> Option<Question>
     })
 }
 
-/// The lines in the claims' order, `None` where there is none for a claim; `None` where the answer speaks of no claim.
+/// Returns one line per claim, in order; `None` without any.
 pub fn read(answer: &Value, claims: usize) -> Option<Vec<Option<String>>> {
     texts(answer.get("lines")?, claims)
 }
 
-/// `[{"claim": N, "text": …}]`, by claim. Of two texts for one claim neither stands.
+/// Reads `[{"claim": N, "text": …}]`. Two texts for a claim cancel each other.
 pub(super) fn texts(told: &Value, claims: usize) -> Option<Vec<Option<String>>> {
     let mut found: Vec<Option<String>> = vec![None; claims];
     let mut seen = vec![0_usize; claims];
@@ -96,7 +97,8 @@ mod tests {
         let question = question(&[claim(vec![(3, "The dam held.")])], "English").unwrap();
         assert!(!question.system.contains("dam") && !question.system.contains('{'), "{}", question.system);
         assert!(
-            question.user.contains("Claim 1, verdict: not enough evidence, a lean") && question.user.contains("[3]\n")
+            question.user.contains("Claim 1, verdict: not enough evidence, provisional")
+                && question.user.contains("[3]\n")
         );
         assert!(super::question(&[claim(Vec::new())], "English").is_none());
     }

@@ -1,4 +1,6 @@
-//! Answers a model has given: the same passage comes back with every claim, and the same item with every retry.
+//! A cache of model answers.
+//!
+//! Passages repeat with every claim, and items with every retry.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::telemetry::metrics;
 
-/// Half of a SHA-256: enough that nobody finds two texts of one key.
+/// Half of a SHA-256, enough against collisions.
 pub(super) type Key = [u8; 16];
 
-/// The key of some texts; the border between them counts.
+/// Hashes texts with their lengths, so that the borders count.
 pub(super) fn key(texts: &[&str]) -> Key {
     let mut hash = Sha256::new();
     for text in texts {
@@ -25,10 +27,10 @@ pub(super) fn key(texts: &[&str]) -> Key {
     key
 }
 
-/// Answers by key, the least useful forgotten first. A clone shares them.
+/// Answers by key, with eviction. Clones share them.
 #[derive(Clone)]
 pub(super) struct Answers<V> {
-    /// One of the names in the metric's catalogue.
+    /// A name in the metric catalogue.
     name: &'static str,
     cache: Cache<Key, V>,
 }
@@ -40,16 +42,16 @@ impl<V> fmt::Debug for Answers<V> {
 }
 
 impl<V: Clone + Send + Sync + 'static> Answers<V> {
-    /// Keeps at most that many bytes, when an answer takes `bytes_each` with what surrounds it.
+    /// Holds at most `bytes`; `bytes_each` includes the overhead.
     pub(super) fn new(name: &'static str, bytes: u64, bytes_each: usize) -> Self {
         Self { name, cache: Cache::new(bytes / (bytes_each as u64).max(1)) }
     }
 
-    /// One answer per key, in order; `ask` is given the positions of keys nobody knows, each key once, and answers in
-    /// their order.
+    /// Returns one answer per key, in order. `ask` gets the positions of unknown keys, each key once, and answers in
+    /// that order.
     ///
     /// # Errors
-    /// Those of `ask`, and nothing is kept then; `None` where it answered too little.
+    /// Those of `ask`; then nothing is cached. `None` if it returned too few.
     pub(super) async fn or_ask<E>(
         &self,
         keys: &[Key],

@@ -1,6 +1,6 @@
-//! The tokens of real tokenizers' small sisters, held against the library that models are trained with.
+//! Compares small real tokenizers with the training library's tokens.
 //!
-//! What the models then answer is in `tests/it/architectures.rs`.
+//! The models' answers are in `tests/it/architectures.rs`.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ struct Case {
     #[serde(default)]
     passage: String,
     ids: Vec<u32>,
-    /// Tokens that are marked as those of the second text.
+    /// Tokens of the second text.
     second_segment: usize,
 }
 

@@ -1,15 +1,16 @@
-//! Which of the waiting entries are worked off together.
+//! Selects the waiting entries of a batch.
+//!
+//! Knows only their lengths.
 
-/// Chooses from entries of those lengths (in tokens, longest wait first) the ones for one batch: the first, and then those
-/// nearest to it in length while their sum stays within `budget`. Entries of one length end together, so no core waits for
-/// a straggler, and a budget in tokens bounds how long the next batch is kept waiting whatever the texts are.
+/// Chooses positions, in ascending order, by `lengths` (tokens, longest wait first).
 ///
-/// The first is chosen whatever its length, so nothing waits for ever. Positions come in ascending order.
+/// The first entry is always chosen, so none waits without end. Then the nearest in length follow within `budget`: they
+/// end together, so no core waits. The budget bounds the wait for the next batch.
 pub(super) fn choose(lengths: &[usize], budget: usize) -> Vec<usize> {
     let Some(first) = lengths.first() else { return Vec::new() };
     let mut others: Vec<(usize, usize)> =
         lengths.iter().enumerate().skip(1).map(|(position, length)| (length.abs_diff(*first), position)).collect();
-    // Among equals the one that waits longest.
+    // Equal distances: longest wait first.
     others.sort_unstable();
     let mut chosen = vec![0];
     let mut left = budget.saturating_sub(*first);

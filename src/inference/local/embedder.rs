@@ -1,4 +1,6 @@
-//! Texts to unit-length vectors with an encoder of the process.
+//! Unit-length vectors from an encoder in the process.
+//!
+//! Vectors are cached; texts without words are zeros.
 
 use std::sync::Arc;
 
@@ -13,13 +15,12 @@ use super::tokens::Tokens;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Pooling, Task};
 use crate::inference::{Embedder, InferenceError};
 
-/// Memory for vectors already made: about 20,000 of 384 dimensions.
+/// Cache size, for about 20,000 vectors of 384 numbers.
 const REMEMBERED_BYTES: u64 = 32 << 20;
 
-/// What a cached vector takes beside its numbers: its key, the cache's books.
+/// Cache overhead per vector.
 const BESIDE_BYTES: usize = 200;
 
-/// An embedding model of the process.
 #[derive(Debug)]
 pub struct LocalEmbedder {
     name: String,
@@ -30,22 +31,21 @@ pub struct LocalEmbedder {
 }
 
 impl LocalEmbedder {
-    /// Loads it and shows that it works.
+    /// Loads and tries the model.
     ///
     /// # Errors
-    /// [`ModelError`] says what is wrong with the folder and what to do.
+    /// [`ModelError`] with the problem and its fix.
     pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let manifest = folder.manifest.clone();
         let (name, dimension) = (manifest.name.clone(), manifest.dimension.unwrap_or_default());
-        // Texts are compared with each other here, not questions with answers; models with prefixes ask for the query's
-        // on both sides then.
+        // Texts are compared with each other, so models with prefixes need the query's on both sides.
         let prefix = Arc::from(manifest.query_prefix.as_str());
         let model = load(folder, Task::Embedding, Box::new(move |row, output| vector(&manifest, row, output)))?;
         let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + BESIDE_BYTES);
         Ok(Self { name, dimension, prefix, model, answers })
     }
 
-    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    /// Returns a token that a crash of the model's thread cancels.
     pub fn crashed(&self) -> CancellationToken {
         self.model.crashed()
     }
@@ -74,7 +74,7 @@ impl Embedder for LocalEmbedder {
             let keys: Vec<_> = texts.iter().map(|text| key(&[text])).collect();
             let owned = |position: &usize| {
                 let text = texts.get(*position).copied().unwrap_or_default();
-                // A text without words has no meaning to be near to; the model would give its full stop one.
+                // Without words there is no meaning, but the model would return a vector for the full stop.
                 if text.chars().any(char::is_alphanumeric) { format!("{}{text}", self.prefix) } else { String::new() }
             };
             let vectors = self
@@ -85,7 +85,7 @@ impl Embedder for LocalEmbedder {
     }
 }
 
-/// The vector of a row's output.
+/// Pools and normalises a row's output.
 fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>, Misread> {
     let dimension = manifest.dimension.unwrap_or_default();
     let tokens = row.ids.len();
@@ -110,7 +110,7 @@ fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>
     Ok(vector)
 }
 
-/// The mean of vectors that stand one behind the other.
+/// Returns the mean of consecutive vectors.
 fn mean(values: &[f32], dimension: usize) -> Vec<f32> {
     let mut sums = vec![0.0_f32; dimension];
     let mut count = 0.0_f32;

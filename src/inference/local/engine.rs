@@ -1,4 +1,7 @@
-//! One thread that owns a loaded model: entries queue for it, and it works them off in batches.
+//! A thread that owns a loaded model and runs queued entries in batches.
+//!
+//! A caller waits while the queue is full. A panic costs only its row; [`Engine::crashed`] reports the end of the
+//! thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,33 +17,29 @@ use crate::inference::InferenceError;
 use crate::inference::folder::Task;
 use crate::telemetry::metrics;
 
-/// Tokens of one batch for each core. A small encoder takes about 50 ms for as many, which is how long a newcomer may have
-/// to wait behind them.
+/// Tokens per batch and core. A small encoder needs about 50 ms for them, which bounds a new entry's wait.
 const TOKENS_PER_CORE: usize = 512;
 
-/// Entries that wait in the queue, and as many again that the thread looks through for a batch. A caller with more waits
-/// with the rest, beside others: nobody's thousand texts stand before another's one.
+/// Entries in the queue, and in the thread's batch window. Longer calls wait for space, so that they do not block
+/// others.
 const QUEUE: usize = 128;
 
-/// Why an output cannot be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum Misread {
     #[error("it gives {found} where its model.toml promises {expected}: {mend}")]
     Shape { expected: String, found: String, mend: String },
-    #[error("it gives what is not a number")]
+    #[error("the output is not a number")]
     NotANumber,
 }
 
-/// Makes the answer of a row's output: a vector, or probabilities.
+/// Converts a row's output to a vector or probabilities.
 pub(super) type Read = Box<dyn Fn(&Tokens, &Output) -> Result<Vec<f32>, Misread> + Send>;
 
-/// A model, and how its outputs are read.
 pub(super) struct Runner {
     pub(super) backend: Box<dyn Backend>,
     pub(super) read: Read,
 }
 
-/// Why a row has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum RowError {
     #[error("{0}")]
@@ -50,10 +49,9 @@ pub(super) enum RowError {
 }
 
 impl Runner {
-    /// One answer per row, in order. Rows that fail together are tried each by itself, so that one of them does not take
-    /// the others with it.
+    /// Returns one answer per row, in order. After a panic, each row runs alone, so that only the bad one fails.
     pub(super) fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Vec<f32>, RowError>> {
-        // The model is only read by a run, and whatever a panic leaves behind in the runtime's buffers is made anew.
+        // Runs do not change the model, and the runtime's buffers are created again after a panic.
         let outputs = catch_unwind(AssertUnwindSafe(|| self.backend.run(rows)));
         match outputs {
             Ok(outputs) if outputs.len() == rows.len() => {
@@ -83,10 +81,9 @@ struct Entry {
     answer: oneshot::Sender<Result<Vec<f32>, RowError>>,
 }
 
-/// The door to a model's thread. The thread ends when the last door is dropped.
+/// A handle of a model's thread, which ends with the last handle.
 #[derive(Debug, Clone)]
 pub(super) struct Engine {
-    /// The model's name, for errors.
     model: Arc<str>,
     queue: mpsc::Sender<Entry>,
     crashed: CancellationToken,
@@ -96,7 +93,7 @@ impl Engine {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system has no thread.
     pub(super) fn start(model: Arc<str>, task: Task, cores: usize, mut runner: Runner) -> std::io::Result<Self> {
         let (queue, entries) = mpsc::channel(QUEUE);
         let budget = TOKENS_PER_CORE * cores.max(1);
@@ -104,17 +101,16 @@ impl Engine {
         let crash = crashed.clone().drop_guard();
         std::thread::Builder::new().name(format!("model-{}", task.as_str())).spawn(move || {
             work(entries, counted_as(task), budget, &mut runner);
-            // Not reached when `work` panics: the guard then cancels the token.
+            // Not reached after a panic of `work`: the guard then cancels the token.
             crash.disarm();
         })?;
         Ok(Self { model, queue, crashed })
     }
 
-    /// One answer per row, in order. Waits while the queue is full. Rows nobody waits for any longer, because the future
-    /// was dropped, are not worked on.
+    /// Returns one answer per row, in order. Waits while the queue is full. Rows of a dropped future are skipped.
     ///
     /// # Errors
-    /// The first row's that failed, or that the thread is gone.
+    /// The first failed row, or the end of the thread.
     pub(super) async fn run(&self, rows: Vec<Tokens>) -> Result<Vec<Vec<f32>>, InferenceError> {
         let stopped = || InferenceError::Stopped { model: self.model.to_string() };
         let mut waiting = Vec::with_capacity(rows.len());
@@ -132,7 +128,7 @@ impl Engine {
         Ok(answers)
     }
 
-    /// Cancelled when the thread panicked outside of a row. From then on no row gets an answer.
+    /// Returns a token that a panic outside of rows cancels. No row gets an answer after it.
     pub(super) fn crashed(&self) -> &CancellationToken {
         &self.crashed
     }
@@ -142,7 +138,7 @@ impl Engine {
     }
 }
 
-/// The task as the metrics call it.
+/// Returns the metric label.
 fn counted_as(task: Task) -> &'static str {
     match task {
         Task::Embedding => "embedder",
@@ -169,13 +165,13 @@ fn work(mut queue: mpsc::Receiver<Entry>, model: &'static str, budget: usize, ru
         let answers = runner.run(&rows);
         metrics::model_batch(model, batch.len(), started.elapsed());
         for (entry, answer) in batch.into_iter().zip(answers) {
-            // Who left meanwhile needs no answer.
+            // The caller may be gone.
             drop(entry.answer.send(answer));
         }
     }
 }
 
-/// Waits for an entry when there is none, and takes what else is in the queue; false when nobody can ask any more.
+/// Waits for an entry and takes others from the queue; false when all handles are gone.
 fn gather(queue: &mut mpsc::Receiver<Entry>, waiting: &mut Vec<Entry>) -> bool {
     if waiting.is_empty() {
         match queue.blocking_recv() {
@@ -192,7 +188,6 @@ fn gather(queue: &mut mpsc::Receiver<Entry>, waiting: &mut Vec<Entry>) -> bool {
     true
 }
 
-/// Takes the next batch out of what waits; the rest keeps its order.
 fn take(waiting: &mut Vec<Entry>, budget: usize) -> Vec<Entry> {
     let lengths: Vec<usize> = waiting.iter().map(|entry| entry.tokens.ids.len()).collect();
     let mut chosen = batch::choose(&lengths, budget).into_iter().peekable();
@@ -218,14 +213,14 @@ mod tests {
 
     use super::*;
 
-    /// Gives each row its first id; tells the ids of each batch, and waits for a permit before it answers.
+    /// Returns each row's first id, records batches, and waits for a permit per answer.
     #[derive(Debug)]
     struct Scripted {
         permits: blocking::Receiver<()>,
         seen: blocking::Sender<Vec<u32>>,
     }
 
-    /// Makes the script panic.
+    /// The script panics at this.
     const PANIC: u32 = 13;
     const NAN: u32 = 14;
 
@@ -303,7 +298,7 @@ mod tests {
         let rows: Vec<Tokens> = (100..100 + 4 * QUEUE as u32).map(|id| row(id, 8)).collect();
         let asked = bed.engine.run(rows.clone());
         tokio::pin!(asked);
-        // Nothing is worked off yet: the caller cannot get more into memory than the queue and the thread's window.
+        // Nothing runs yet: the caller can fill only the queue and the thread's window.
         tokio::time::timeout(Duration::from_millis(100), &mut asked).await.unwrap_err();
         assert_eq!(bed.engine.queue.capacity(), 0);
         for _ in 0..rows.len() {
@@ -333,7 +328,7 @@ mod tests {
     #[tokio::test]
     async fn engine_reports_no_crash_when_a_row_fails_or_its_last_caller_leaves() {
         let bed = bed(1);
-        // Without permits the backend panics, which costs the row alone.
+        // Without permits the backend panics, which costs only the row.
         drop(bed.permits);
         let error = bed.engine.run(vec![row(1, 4)]).await.unwrap_err();
         assert!(error.to_string().contains("gave up"), "{error}");

@@ -1,4 +1,6 @@
-//! From a folder to a model that has shown that it works.
+//! Loads a model folder and tries the model before use.
+//!
+//! A model runs one normal and one extreme input before its thread starts.
 
 use std::sync::Arc;
 
@@ -10,24 +12,23 @@ use super::tokens::{Texts, Tokens};
 use crate::inference::InferenceError;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, PairOrder, Task};
 
-/// Longest input of the trial, in tokens. Attention takes memory with the square of the length: a model for 8,192 tokens
-/// is believed beyond this.
+/// Tokens. Attention memory grows with the square of the length, so longer inputs are not tried.
 const TRIAL_TOKENS: usize = 1_024;
 
-/// A claim and a passage to try a model with.
+/// A trial claim and passage.
 const TRIAL: (&str, &str) = ("The bridge is open again.", "The bridge reopened on Monday, the city council said.");
 
-/// A model's tokenizer and the door to its thread.
+/// A model's tokenizer and thread handle.
 #[derive(Debug, Clone)]
 pub(super) struct Loaded {
     texts: Arc<Texts>,
     engine: Engine,
 }
 
-/// Loads a model, runs it once on a text and once on the longest and strangest input, and starts its thread.
+/// Loads a model, tries it with a normal and the longest input, and starts its thread.
 ///
 /// # Errors
-/// Whatever is wrong with the folder, told before anything depends on it.
+/// Every problem of the folder.
 pub(super) fn load(folder: &ModelFolder, task: Task, read: Read) -> Result<Loaded, ModelError> {
     let manifest = &folder.manifest;
     if manifest.task != task {
@@ -54,7 +55,7 @@ fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(
         Task::Stance | Task::Relevance => texts.pair(claim, passage, claim_first(&folder.manifest)),
     };
     let plain = plain.map_err(strange)?;
-    // A tokenizer that knows no English word is not broken; its own vocabulary is tried next.
+    // A tokenizer without English words can be valid; its own vocabulary is tried next.
     if let Some(row) = &plain {
         run_one(runner, row).map_err(|error| match error {
             RowError::Misread(Misread::Shape { expected, found, mend }) => {
@@ -78,19 +79,16 @@ fn run_one(runner: &mut Runner, row: &Tokens) -> Result<(), RowError> {
     runner.run(&[row]).into_iter().try_for_each(|answer| answer.map(drop))
 }
 
-/// Whether the model sees the claim before the passage.
 pub(super) fn claim_first(manifest: &Manifest) -> bool {
     manifest.pair_order() == PairOrder::ClaimPassage
 }
 
 impl Loaded {
-    /// Cancelled when the model's thread has crashed.
     pub(super) fn crashed(&self) -> CancellationToken {
         self.engine.crashed().clone()
     }
 
-    /// One answer per row that `tokenise` makes, in order; `None` where it made none. Tokenising is work for the processor
-    /// and leaves the async threads alone.
+    /// Returns one answer per row of `tokenise`, in order; `None` without a row. Tokenising runs on a blocking thread.
     pub(super) async fn answer(
         &self,
         tokenise: impl FnOnce(&Texts) -> Result<Vec<Option<Tokens>>, String> + Send + 'static,

@@ -1,15 +1,14 @@
-//! Models inside the process: any ONNX encoder with its `tokenizer.json` and a `model.toml`.
+//! Models in the process: any ONNX encoder with `tokenizer.json` and `model.toml`.
 //!
-//! A text goes this way: looked up among the answers already given (`answers`), tokenised on a blocking thread
-//! (`tokens`), queued for the model's own thread, picked into a batch with what other callers wait for (`batch`,
-//! `engine`), run by a runtime (`backend`), read (`embedder`, `stance`, `reranker`).
+//! Steps: look up cached answers (`answers`), make tokens on a blocking thread (`tokens`). The model's thread takes
+//! batches from a queue (`batch`, `engine`). The runtime (`backend`) runs them, and `embedder`, `stance` and `reranker`
+//! read the output.
 //!
-//! Every row of a batch is run by itself, rows beside each other on the cores. Padding rows to one length buys nothing
-//! on a CPU once weights are packed, costs the padding, and changes the answers of quantised models, whose scales are
-//! taken over the whole input: here a text's answer does not depend on its neighbours.
+//! Each row runs alone, several on different cores. Padding would cost time on a CPU with packed weights. It would also
+//! change quantised answers, whose scales cover the whole input. So an answer does not depend on other rows.
 //!
-//! Nothing here downloads, and nothing is found out late: [`load`] checks files, checksums, names, shapes, the
-//! vocabulary and the longest input by running them. To add a runtime: a file in `backend` that implements `Backend`.
+//! Nothing is downloaded. [`load`] tries files, checksums, names, shapes, the vocabulary and the longest input. To add
+//! a runtime: implement `Backend` in `backend`.
 
 mod answers;
 #[cfg(test)]

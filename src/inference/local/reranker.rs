@@ -1,4 +1,6 @@
-//! How far a passage is about a claim, with a reranking cross-encoder of the process.
+//! Relevance from a reranking cross-encoder in the process.
+//!
+//! Answers are cached.
 
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
@@ -11,13 +13,12 @@ use super::stance::{Words, shares};
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::{InferenceError, Pair, Reranker};
 
-/// Memory for answers already given: about 80,000.
+/// Cache size, for about 80,000 answers.
 const REMEMBERED_BYTES: u64 = 16 << 20;
 
-/// What a cached answer takes with its key and the cache's books.
+/// Cache bytes per answer, with key and overhead.
 const REMEMBERED_BYTES_EACH: usize = 200;
 
-/// A reranker of the process.
 #[derive(Debug)]
 pub struct LocalReranker {
     name: String,
@@ -27,10 +28,10 @@ pub struct LocalReranker {
 }
 
 impl LocalReranker {
-    /// Loads it and shows that it works.
+    /// Loads and tries the model.
     ///
     /// # Errors
-    /// [`ModelError`] says what is wrong with the folder and what to do.
+    /// [`ModelError`] with the problem and its fix.
     pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let manifest = folder.manifest.clone();
         let (name, words) = (manifest.name.clone(), Words::of(&manifest));
@@ -38,14 +39,14 @@ impl LocalReranker {
         Ok(Self { name, words, model, answers: Answers::new("relevance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH) })
     }
 
-    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    /// Returns a token that a crash of the model's thread cancels.
     pub fn crashed(&self) -> CancellationToken {
         self.model.crashed()
     }
 
     async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<f64>, InferenceError> {
         let answers = self.words.ask(&self.model, pairs).await?;
-        // A text of which the model knows nothing is about nothing.
+        // A text without known tokens has no relevance.
         let one = |answer: Option<Vec<f32>>| answer.and_then(|one| one.first().copied()).map_or(0.0, f64::from);
         Ok(answers.into_iter().map(one).collect())
     }
@@ -67,7 +68,7 @@ impl Reranker for LocalReranker {
     }
 }
 
-/// The probability of "relevant": of one logit by itself, of two against the other.
+/// Returns the probability of "relevant": a sigmoid of one logit, or a softmax of two.
 fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> {
     let misfit = |expected: &str, mend: &str| Misread::Shape {
         expected: expected.to_owned(),

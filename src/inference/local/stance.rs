@@ -1,4 +1,7 @@
-//! What a passage says of a claim, with an NLI cross-encoder of the process.
+//! Stance from an NLI cross-encoder in the process.
+//!
+//! Logits are cached and calibrated per pair: by the manifest's temperature and bias, or by the cosine if the model was
+//! fitted with that embedder.
 
 use std::sync::Arc;
 
@@ -17,31 +20,30 @@ use crate::judging::agreement::cosine;
 use crate::judging::numbers::{Standing, standing};
 use crate::judging::profile::EmbeddingSpace;
 
-/// Memory for answers already given: about 70,000.
+/// Cache size, for about 70,000 answers.
 const REMEMBERED_BYTES: u64 = 16 << 20;
 
-/// What a cached answer takes with its key and the cache's books.
+/// Cache bytes per answer, with key and overhead.
 const REMEMBERED_BYTES_EACH: usize = 240;
 
-/// A stance model of the process. A clone asks the same thread, and shares the answers given.
+/// Clones share the thread and the cache.
 #[derive(Debug, Clone)]
 pub struct LocalStance {
-    /// `model:` and the model's name.
+    /// `model:<name>`.
     judge: Arc<str>,
     labels: Vec<Label>,
     words: Words,
     model: Loaded,
-    /// Logits, which stay the same whatever they are combined with; `None` where a text has nothing that it knows.
+    /// Logits, independent of the calibration; `None` if a text has no known token.
     answers: Answers<Option<Arc<[f32]>>>,
     alone: Calibration,
-    /// With the cosine of the process's embedder; `None` where it was not fitted on that one.
+    /// With the cosine of the process's embedder; `None` if the fit used another one.
     beside: Option<Calibration>,
     similarity: Option<Similarity>,
-    /// What how the claim's figures stand is worth; `None` where the model was not fitted with it.
     figures: Option<Figures>,
 }
 
-/// How logits become probabilities.
+/// Converts logits to probabilities.
 #[derive(Debug, Clone, PartialEq)]
 struct Calibration {
     temperature: f64,
@@ -55,7 +57,7 @@ impl Calibration {
         Self { temperature: f64::from(temperature), bias: wide(bias), weights: wide(weights) }
     }
 
-    /// They sum to 1. In f64, where no finite logit divided by a temperature overflows. `figures` is added to each.
+    /// Returns shares that sum to 1. `f64`, so that finite logits cannot overflow. `figures` is added.
     fn shares(&self, logits: &[f32], cosine: f64, figures: &[f32]) -> Vec<f64> {
         let at = |values: &[f64], position: usize| values.get(position).copied().unwrap_or(0.0);
         let scaled = logits.iter().enumerate().map(|(position, logit)| {
@@ -68,7 +70,7 @@ impl Calibration {
     }
 }
 
-/// How a pair is written for a model.
+/// The text format of a pair.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     claim_prefix: Arc<str>,
@@ -85,7 +87,7 @@ impl Words {
         }
     }
 
-    /// The model's logits-made-probabilities of each pair; `None` where a text has nothing that it knows.
+    /// Returns the model's values per pair; `None` if a text has no known token.
     pub(super) async fn ask(&self, model: &Loaded, pairs: Vec<Pair>) -> Result<Vec<Option<Vec<f32>>>, InferenceError> {
         let words = self.clone();
         let tokenise = move |tokens: &super::tokens::Texts| {
@@ -101,10 +103,10 @@ impl Words {
 }
 
 impl LocalStance {
-    /// Loads it and shows that it works.
+    /// Loads and tries the model.
     ///
     /// # Errors
-    /// [`ModelError`] says what is wrong with the folder and what to do.
+    /// [`ModelError`] with the problem and its fix.
     pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let manifest = folder.manifest.clone();
         let judge = Arc::from(format!("model:{}", manifest.name));
@@ -117,13 +119,12 @@ impl LocalStance {
         Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity, figures })
     }
 
-    /// Cancelled when the model's thread has crashed: then no text gets an answer any more.
+    /// Returns a token that a crash of the model's thread cancels.
     pub fn crashed(&self) -> CancellationToken {
         self.model.crashed()
     }
 
-    /// The same model in a process whose texts have vectors of that embedder (its manifest's `name`): the cosine counts
-    /// where the model was calibrated with it.
+    /// Uses the cosine of that embedder (its manifest's `name`), if the model was calibrated with it.
     #[must_use]
     pub fn beside(mut self, embedder: &str) -> Self {
         let fitted = self.similarity.as_ref().filter(|similarity| similarity.embedder == embedder);
@@ -131,14 +132,14 @@ impl LocalStance {
         self
     }
 
-    /// The same model without what the claim's figures are worth: what it makes of the words, to measure the two apart.
+    /// Ignores figures, to measure their effect.
     #[must_use]
     pub fn without_figures(mut self) -> Self {
         self.figures = None;
         self
     }
 
-    /// What is added to a pair's logits for its figures; nothing for what adds nothing.
+    /// Returns the additions to the logits for the pair's figures; may be empty.
     fn of_figures(&self, pair: &Pair) -> &[f32] {
         let Some(figures) = &self.figures else { return &[] };
         match standing(&pair.claim, &pair.passage) {
@@ -150,7 +151,7 @@ impl LocalStance {
         }
     }
 
-    /// What a pair's logits say of it.
+    /// Calibrates a pair's logits.
     fn probabilities(&self, pair: &Pair, logits: &[f32]) -> StanceProbabilities {
         let by_meaning = [&pair.claim, &pair.passage]
             .iter()
@@ -181,7 +182,7 @@ impl StanceModel for LocalStance {
                 self.ask(missing.iter().filter_map(|position| pairs.get(*position).cloned()).collect()).await
             });
             let judged = |(pair, given): (&Pair, Option<Option<Arc<[f32]>>>)| Judgement {
-                // A text of which the model knows nothing says nothing.
+                // A text without known tokens is neutral.
                 probabilities: given
                     .flatten()
                     .map_or(StanceProbabilities::NEUTRAL, |logits| self.probabilities(pair, &logits)),
@@ -192,7 +193,6 @@ impl StanceModel for LocalStance {
     }
 }
 
-/// A row's logits, in the order of the manifest's labels.
 fn logits(classes: usize, output: &Output) -> Result<Vec<f32>, Misread> {
     let found = output.values.len();
     if !matches!(output.shape.as_slice(), [1, size] if *size == classes) || found != classes {
@@ -212,7 +212,7 @@ fn logits(classes: usize, output: &Output) -> Result<Vec<f32>, Misread> {
     Ok(output.values.clone())
 }
 
-/// Probabilities that sum to 1, from finite numbers.
+/// Expects finite numbers.
 fn softmax(scaled: Vec<f64>) -> Vec<f64> {
     let largest = scaled.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let raised: Vec<f64> = scaled.into_iter().map(|logit| (logit - largest).exp()).collect();
@@ -220,7 +220,7 @@ fn softmax(scaled: Vec<f64>) -> Vec<f64> {
     raised.into_iter().map(|share| share / sum).collect()
 }
 
-/// The probabilities of a row's classes by the manifest's own temperature and bias.
+/// Calibrates with the manifest's temperature and bias.
 pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, Misread> {
     if logits.iter().any(|logit| !logit.is_finite()) {
         return Err(Misread::NotANumber);

@@ -1,5 +1,4 @@
-//! Loaded models on small encoders with random weights (`training/fixtures.py` makes them), and everything that can be
-//! wrong with a folder.
+//! Tests of loaded models with random weights (`training/fixtures.py`), and of invalid folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ fn fixture(name: &str) -> ModelFolder {
     ModelFolder::read(&fixtures().join(name)).unwrap()
 }
 
-/// A copy of a fixture whose manifest is changed and whose checksums are left out.
+/// A copy of a fixture with a changed manifest and no checksums.
 fn altered(name: &str, change: impl Fn(&str) -> String) -> (TempDir, ModelFolder) {
     let dir = tempfile::tempdir().unwrap();
     for file in ["model.onnx", "tokenizer.json"] {
@@ -111,7 +110,7 @@ async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
     assert_eq!(other.judge(&pairs).await.unwrap(), plain, "another embedder's cosines mean something else");
     let by = beside.judge(&pairs).await.unwrap();
     assert_eq!([&by[0], &by[3]], [&plain[0], &plain[3]], "words, and no vector, have no such cosine");
-    // One answer of the model, kept once, and two readings of it.
+    // One cached answer, calibrated in two ways.
     let odds = |judged: &Judgement| (judged.probabilities.contradict / judged.probabilities.entail).ln();
     assert!((odds(&by[2]) - odds(&plain[2]) / 2.0).abs() < 1e-6, "half as sure: {by:?}");
     assert!((odds(&by[2]) - odds(&by[1]) - 8.0).abs() < 1e-6, "nearness speaks against the third label: {by:?}");
@@ -131,7 +130,7 @@ async fn figures_count_where_the_claim_states_them() {
     .map(|(claim, passage)| pair(claim, passage));
     let by = model.judge(&pairs).await.unwrap();
     let plain = model.without_figures().judge(&pairs).await.unwrap();
-    // Entailed, neutral, contradicted: what each gained over the two others.
+    // Entailed, neutral, contradicted: the gain of each over the others.
     let gained = |at: usize| {
         let logs = |judged: &Judgement| {
             let p = judged.probabilities;
@@ -195,14 +194,14 @@ fn a_pair_is_cut_at_the_passages_end() {
     let (short, long) = ("no no no", "it was in the city it was in the city it was in the city it was in the city");
     assert!(whole(short) < 8 && whole(long) > 17);
 
-    // The claim is whole, the passage has the rest.
+    // The claim is whole; the passage has the rest.
     let row = texts.pair(short, long, false).unwrap().unwrap();
     assert_eq!(row.ids.len(), 20);
     assert_eq!(row.types.iter().filter(|kind| **kind == 1).count(), whole(short) + 1);
     let row = texts.pair(short, long, true).unwrap().unwrap();
     assert_eq!(row.types.iter().filter(|kind| **kind == 0).count(), whole(short) + 2);
 
-    // A claim may take what a short passage leaves, and half of the room beside a long one.
+    // A claim may use what a short passage leaves, and half of the length with a long one.
     let row = texts.pair(long, short, false).unwrap().unwrap();
     assert_eq!(row.types.iter().filter(|kind| **kind == 0).count(), whole(short) + 2);
     assert_eq!(row.ids.len(), 20);
@@ -221,7 +220,7 @@ fn refused(name: &str, change: impl Fn(&str) -> String) -> ModelError {
     error.unwrap_err()
 }
 
-/// Encyclopaedias stress the name that an article is about, and some pages come with "й" and "ї" in two pieces.
+/// Encyclopaedias stress the name of an article, and some pages have "й" and "ї" as two code points.
 #[test]
 fn a_stressed_word_is_to_the_shipped_models_the_word_itself() {
     let bundled = ModelFolder::bundled();
@@ -306,7 +305,7 @@ fn a_tokenizer_of_another_model_is_found_out() {
     write(dir.path(), "tokenizer.json", tokenizer.to_string().as_bytes());
     let error = LocalStance::load(&folder).unwrap_err();
     assert!(matches!(error, ModelError::Vocabulary { .. }), "{error}");
-    assert!(error.to_string().contains("same export"), "{error}");
+    assert!(error.to_string().contains("one export"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Texts to token ids, singly and in pairs.
+//! Converts texts and pairs to token ids.
+//!
+//! Cuts them to the manifest's length.
 
 use std::fmt;
 
@@ -7,22 +9,22 @@ use tokenizers::{Encoding, Tokenizer, TruncationDirection};
 use crate::inference::folder::{ModelError, ModelFolder};
 use crate::language::tokens::unstressed;
 
-/// Characters of a text that are looked at per token of the longest input. Words of real languages have fewer; what lies
-/// behind would be cut off anyway, and a text of megabytes must not be tokenised for its first line.
+/// Characters read per token of the limit. Real words are shorter, so the rest would be cut anyway, and megabytes are
+/// not tokenised.
 const CHARS_PER_TOKEN: usize = 32;
 
-/// What tokenizers call a piece they do not know.
+/// Tokenizers' names of the unknown token.
 const UNKNOWN: [&str; 3] = ["[UNK]", "<unk>", "<|unknown|>"];
 
-/// One row for a model. Both vectors are of one length, at least 1.
+/// One row. Both vectors have the same length, at least 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tokens {
     pub(super) ids: Vec<u32>,
-    /// 0 for the first text and its marks, 1 for the second, as the tokenizer says.
+    /// 0 for the first text and its special tokens, 1 for the second.
     pub(super) types: Vec<u32>,
 }
 
-/// A model's tokenizer with the model's limit.
+/// A tokenizer with the model's limit.
 pub(super) struct Texts {
     tokenizer: Tokenizer,
     max_length: usize,
@@ -36,21 +38,23 @@ impl fmt::Debug for Texts {
 }
 
 impl Texts {
+    /// Loads the tokenizer of a folder.
+    ///
     /// # Errors
-    /// [`ModelError::Tokenizer`] for a file that is none, [`ModelError::File`] and [`ModelError::Checksum`].
+    /// [`ModelError::Tokenizer`] for an invalid file, [`ModelError::File`] and [`ModelError::Checksum`].
     pub(super) fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let file = folder.manifest.tokenizer.as_str();
         let refused =
             |detail: String| ModelError::Tokenizer { location: folder.location(), file: file.to_owned(), detail };
         let mut tokenizer = Tokenizer::from_bytes(folder.content(file)?).map_err(|error| refused(error.to_string()))?;
-        // Limits and padding of the file are its trainer's; ours are the manifest's, and a pair is cut by our own rule.
+        // The manifest has the limits, and pairs are cut by our own rule, so the file's are removed.
         tokenizer.with_truncation(None).map_err(|error| refused(error.to_string()))?;
         tokenizer.with_padding(None);
         let unknown = UNKNOWN.iter().find_map(|piece| tokenizer.token_to_id(piece));
         Ok(Self { tokenizer, max_length: folder.manifest.max_length, unknown })
     }
 
-    /// A text as one row; `None` when the tokenizer knows nothing of it.
+    /// Returns a text as a row; `None` without a known token.
     pub(super) fn single(&self, text: &str) -> Result<Option<Tokens>, String> {
         let mut encoding = self.pieces(text)?;
         if self.is_unknown(&encoding) {
@@ -60,8 +64,9 @@ impl Texts {
         self.row(encoding, None).map(Some)
     }
 
-    /// A claim and a passage as one row, in the order the model wants; `None` when the tokenizer knows nothing of one of
-    /// them. What is too long is cut from the passage's end: the claim stays whole up to half of the room.
+    /// Returns a claim and a passage as a row; `None` if one has no known token.
+    ///
+    /// The passage is cut at its end first: the claim keeps up to half of the length.
     pub(super) fn pair(&self, claim: &str, passage: &str, claim_first: bool) -> Result<Option<Tokens>, String> {
         let (mut claim, mut passage) = (self.pieces(claim)?, self.pieces(passage)?);
         if self.is_unknown(&claim) || self.is_unknown(&passage) {
@@ -75,8 +80,7 @@ impl Texts {
         row.map(Some)
     }
 
-    /// A row of that many tokens, the last of them the highest of the vocabulary: the longest input and the largest id
-    /// that can come.
+    /// Returns a row of `length` tokens with the highest id.
     pub(super) fn extreme(&self, length: usize) -> Result<Tokens, String> {
         let highest = u32::try_from(self.tokenizer.get_vocab_size(true).saturating_sub(1)).unwrap_or(u32::MAX);
         let mut ids = self.row(self.pieces("")?, None)?.ids;
@@ -84,21 +88,21 @@ impl Texts {
         Ok(Tokens { types: vec![0; ids.len()], ids })
     }
 
-    /// The text's own tokens, without marks. A vocabulary that was made of unstressed text knows no word with a stress mark.
+    /// Returns the text's tokens without special ones. Stress marks are removed, because most vocabularies lack them.
     fn pieces(&self, text: &str) -> Result<Encoding, String> {
         let most = self.max_length.saturating_mul(CHARS_PER_TOKEN);
         let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
-        // No offsets are asked of an encoding, so that its text may be another than the one handed in.
+        // The offsets are not used, so the text may change.
         let plain = unstressed(text.get(..end).unwrap_or(text));
         self.tokenizer.encode_fast(plain.as_ref(), false).map_err(|error| error.to_string())
     }
 
-    /// Whether there is no token in it that means anything.
+    /// Whether every token is unknown.
     fn is_unknown(&self, encoding: &Encoding) -> bool {
         encoding.get_ids().iter().all(|id| Some(*id) == self.unknown)
     }
 
-    /// Tokens that are left beside the marks.
+    /// Returns the tokens left after the special ones.
     fn room(&self, pair: bool) -> usize {
         let marks = self.tokenizer.get_post_processor().map_or(0, |marks| {
             use tokenizers::PostProcessor as _;
@@ -119,7 +123,7 @@ impl Texts {
 fn shorten(encoding: &mut Encoding, length: usize) {
     if encoding.len() > length {
         encoding.truncate(length, 0, TruncationDirection::Right);
-        // What was cut off is kept by the tokenizer for question answering; marks would be put around it as well.
+        // The tokenizer keeps the cut part for question answering and would add special tokens to it.
         drop(encoding.take_overflowing());
     }
 }

@@ -1,4 +1,6 @@
 //! Embeddings from a server.
+//!
+//! A trial text gives the dimension; a later change of it is an error.
 
 use std::sync::Arc;
 
@@ -11,10 +13,10 @@ use super::server::Server;
 use super::wire::{self, Embeddings, Numbers};
 use crate::inference::{Embedder, InferenceError};
 
-/// A text that every tokenizer knows, to learn the size of the vectors from.
+/// Trial text for the dimension.
 const PROBE: &str = "The bridge reopened on Monday.";
-/// Characters of one text for an OpenAI-compatible server, which does not cut by itself: 8,192 tokens at the service that
-/// gave the protocol its name, 512 at many that speak it.
+/// Characters per text. OpenAI-compatible servers do not cut: the limit is 8,192 tokens at `OpenAI`, often 512
+/// elsewhere.
 const OPENAI_CHARS: usize = 8_000;
 
 #[derive(Debug, Clone)]
@@ -23,7 +25,7 @@ enum Protocol {
     OpenAi { model: String },
 }
 
-/// An embedding model on a server. Vectors are made unit length here, whatever the server does.
+/// An embedding model on a server. Vectors are scaled to unit length here.
 #[derive(Debug, Clone)]
 pub struct RemoteEmbedder {
     server: Arc<Server>,
@@ -49,7 +51,6 @@ impl RemoteEmbedder {
         Ok(made)
     }
 
-    /// Where it runs, for people.
     pub fn location(&self) -> String {
         self.server.shown()
     }
@@ -93,7 +94,7 @@ impl Embedder for RemoteEmbedder {
 
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {
         Box::pin(async move {
-            // Servers refuse empty texts, or make something of them; both are nothing.
+            // Servers refuse empty texts or return meaningless vectors.
             let spoken: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
             let asked = self.ask(&spoken).await.map_err(|error| super::failure(&self.name, &error))?;
             let mut vectors = asked.into_iter();

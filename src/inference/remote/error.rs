@@ -1,15 +1,17 @@
-//! What can be wrong with a model server: at the start, where it stops the daemon, and later, where it costs one item.
+//! Errors of model servers.
+//!
+//! At start they stop the daemon; later they fail one item.
 
 use url::Url;
 
 use super::shown;
 use crate::outbound::AskError;
 
-/// Why a model server cannot be used. Every text names the variable to change.
+/// Each message names the variable to change.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RemoteError {
     #[error(
-        "{variable}: the model server at {} {detail}; start it, mend the address, or take {variable} out",
+        "{variable}: the model server at {} {detail}; start it, correct the address, or unset {variable}",
         shown(url)
     )]
     Away { variable: &'static str, url: Url, detail: String },
@@ -33,12 +35,11 @@ pub enum RemoteError {
     Labels { variable: &'static str, url: Url, model: String, words: String },
     #[error("{variable} names a second server for {task}; keep one")]
     Twice { variable: &'static str, task: &'static str },
-    /// An answer, or none, to a question.
     #[error("{variable}: the model server at {} {detail}", shown(url))]
     Failed { variable: &'static str, url: Url, detail: String },
 }
 
-/// The classes of the HTTP client in words about a model server.
+/// Words an HTTP error for a model server.
 pub(super) fn words(error: &AskError) -> String {
     match error {
         AskError::Timeout | AskError::Deadline => {

@@ -1,4 +1,6 @@
-//! The first question to a model server: what it serves, asked again while it starts.
+//! Finds out what a model server serves.
+//!
+//! Repeats the request while the server starts.
 
 use tokio::time::{Instant, sleep_until};
 
@@ -8,7 +10,7 @@ use super::info::{Info, read};
 use super::server::{Answer, Server};
 use crate::outbound::{AskError, Delays};
 
-/// Asks the server what it serves, and again while it starts. `None`: it answers, and has no `/info`.
+/// Requests `/info`; `None` if the server answers but has none.
 pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<Info>, RemoteError> {
     let began = Instant::now();
     let mut pauses = Delays::new();
@@ -16,7 +18,7 @@ pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<I
     loop {
         let (error, wait) = match server.info().await {
             Ok(Answer::Done(body)) => return Ok(read(&body)),
-            // Other servers want a key for every path, or do not know this one.
+            // Other servers need a key for every path or do not have this one.
             Ok(Answer::Key(_) | Answer::Refused(_) | Answer::TooLong | Answer::TooMany(_)) => return Ok(None),
             Ok(Answer::Busy) => ("is overloaded".to_owned(), patience.loading),
             Err(error @ AskError::Server { .. }) => (words(&error), patience.loading),
@@ -28,7 +30,7 @@ pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<I
             return Err(server.away(error));
         }
         if !told {
-            tracing::info!(server = %server.shown(), %error, "waiting for a model server that is not ready");
+            tracing::info!(server = %server.shown(), %error, "waiting for the model server");
             told = true;
         }
         sleep_until(again).await;

@@ -1,17 +1,18 @@
-//! What a text-embeddings-inference server says of itself.
+//! The `/info` of a text-embeddings-inference server.
+//!
+//! Reads only the fields used here.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// What a server serves.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Info {
     pub(super) model: String,
     pub(super) kind: Kind,
-    /// Texts or pairs in one request, at most.
+    /// Texts or pairs per request.
     pub(super) max_batch: usize,
-    /// Tokens of one input.
+    /// Tokens per input.
     pub(super) max_tokens: usize,
 }
 
@@ -22,7 +23,7 @@ pub(super) enum Kind {
     Classifier { id2label: BTreeMap<String, String> },
 }
 
-/// As `/info` tells it. Fields that are not read here come and go with the server's version.
+/// The fields of `/info`. Other fields change between server versions.
 #[derive(Debug, Deserialize)]
 struct InfoWire {
     model_id: String,
@@ -44,12 +45,12 @@ struct Classes {
     id2label: BTreeMap<String, String>,
 }
 
-/// The server's own default, for one that does not say.
+/// The server's default.
 const DEFAULT_BATCH: usize = 32;
-/// The window of most encoders, for one that does not say.
+/// The input length of most encoders.
 const DEFAULT_TOKENS: usize = 512;
 
-/// What an answer of `/info` says; `None` where it is not that of a text-embeddings-inference server.
+/// Reads `/info`; `None` if the server is not text-embeddings-inference.
 pub(super) fn read(body: &[u8]) -> Option<Info> {
     let wire: InfoWire = serde_json::from_slice(body).ok()?;
     let kind = match wire.model_type {

@@ -1,11 +1,10 @@
 //! Models on other machines: text-embeddings-inference servers, and OpenAI-compatible ones for embeddings.
 //!
-//! [`connect`] looks at every server the configuration names, once, at the start: which kind of model it serves, what it
-//! calls its labels, how much it takes at once. What does not fit is refused there, in words that say which key to
-//! change. Afterwards batches are cut to what the server takes, and cut smaller while it is overloaded.
+//! [`connect`] reads each server's model, labels and limits once at start. A mismatch is an error with the key to
+//! change. Later, batches follow the server's limit and shrink on overload.
 //!
-//! What this room never does: take a label's place for its meaning, a batch of two texts for a pair, an answer's order
-//! for the order of the question, or a vector with a hole in it for a vector.
+//! A label's position is not its meaning, and a batch of two texts is not a pair. Answers may come in another order,
+//! and vectors may be incomplete.
 
 mod embedder;
 mod error;
@@ -31,29 +30,27 @@ pub use embedder::RemoteEmbedder;
 pub use error::RemoteError;
 pub use pairs::{RemoteReranker, RemoteStance};
 
-/// How long a server may load its model at the start: containers of one composition start together, and a model of some
-/// gigabytes is not read in seconds.
+/// Maximum time to load a model at start. Containers start together, and a model can have gigabytes.
 const LOADING: Duration = Duration::from_mins(2);
-/// How long a server may refuse the connection: it has not begun to listen, or it is not there.
+/// Maximum time without a connection, because the server may still start.
 const STARTING: Duration = Duration::from_secs(15);
 
-/// How long [`connect`] waits for servers that are not ready.
+/// How long [`connect`] waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// For one that answers that it is loading.
+    /// For a server that reports loading.
     pub loading: Duration,
-    /// For one that cannot be connected to.
+    /// For a server without a connection.
     pub starting: Duration,
 }
 
 impl Patience {
-    /// For a daemon, which starts beside its servers.
+    /// For a daemon, which starts together with its servers.
     pub const DAEMON: Self = Self { loading: LOADING, starting: STARTING };
-    /// For a person, who would rather be told.
+    /// For a command, which reports the problem at once.
     pub const NONE: Self = Self { loading: Duration::ZERO, starting: Duration::ZERO };
 }
 
-/// The models of the servers that the configuration names, one a task at most.
 #[derive(Debug, Default)]
 pub struct RemoteModels {
     pub embedder: Option<RemoteEmbedder>,
@@ -61,20 +58,20 @@ pub struct RemoteModels {
     pub reranker: Option<RemoteReranker>,
 }
 
-/// What a variable's server is meant for.
+/// The task that a variable's server is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meant {
-    /// Whatever it serves: an embedder as a rule.
+    /// Any; usually embeddings.
     Any,
     Stance,
     Relevance,
 }
 
-/// Looks at every server that `config` names and makes clients of them; none for a task without one.
+/// Connects to every configured server.
 ///
 /// # Errors
-/// A server that is away or not ready after `patience`, that wants a key, that is no model server, that serves another
-/// kind of model than its variable is for, or whose labels say nothing about entailment.
+/// A server that is not ready after `patience`, needs a key or is no model server. A kind of model that is wrong for
+/// its variable. Labels that are not NLI labels.
 pub async fn connect(
     config: &InferenceConfig,
     http: &HttpClient,
@@ -107,7 +104,7 @@ async fn add(
     let wrong =
         |model: &str, serves| RemoteError::WrongKind { variable, url: url.clone(), model: model.to_owned(), serves };
     let Some(info) = info else {
-        // Not text-embeddings-inference: embeddings are all that others share.
+        // Not text-embeddings-inference. Other servers only have embeddings in common.
         let Some(model) = config.embedding_model.as_ref().filter(|_| meant == Meant::Any) else {
             return Err(RemoteError::NotKnown { variable, url, for_embeddings: meant == Meant::Any });
         };
@@ -148,12 +145,12 @@ async fn add(
     Ok(())
 }
 
-/// An address without what a log should not hold.
+/// Returns the address for logs.
 fn shown(url: &Url) -> String {
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// An error of the start as one of an item.
+/// Converts a startup error to an item's error.
 fn failure(model: &str, error: &RemoteError) -> super::InferenceError {
     super::InferenceError::Failed { model: model.to_owned(), detail: error.to_string() }
 }

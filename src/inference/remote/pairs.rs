@@ -1,4 +1,6 @@
 //! Stance and relevance of pairs from a server.
+//!
+//! Scores are matched with inputs by label or index, never by order.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,22 +16,21 @@ use crate::domain::evidence::StanceProbabilities;
 use crate::inference::labels::probabilities;
 use crate::inference::{InferenceError, Judgement, Label, Pair, Reranker, StanceModel};
 
-/// A passage and a claim to try a server with.
+/// A trial passage and claim.
 const PROBE: (&str, &str) = ("The bridge reopened on Monday.", "The bridge is open again.");
-/// How far the shares of a softmax may be from one in the 32 bits servers compute in.
+/// Allowed deviation of a 32-bit softmax sum from 1.
 const ROUNDING: f64 = 0.02;
 
-/// An NLI model on a server.
 #[derive(Debug, Clone)]
 pub struct RemoteStance {
     server: Arc<Server>,
-    /// `model:` and the model's name.
+    /// `model:<name>`.
     judge: Arc<str>,
     labels: Arc<HashMap<String, Label>>,
 }
 
 impl RemoteStance {
-    /// `labels` are those of `info`'s classes, in the order of their ids.
+    /// Takes the classes of `info` by id.
     pub(super) async fn new(server: Server, info: &Info, labels: Vec<Label>) -> Result<Self, RemoteError> {
         let super::Kind::Classifier { id2label } = &info.kind else { return Err(server.failed("is no classifier")) };
         let in_order = |id: &String| id.trim().parse::<usize>().ok().and_then(|id| labels.get(id)).copied();
@@ -40,16 +41,15 @@ impl RemoteStance {
         Ok(made)
     }
 
-    /// Where it runs, for people.
     pub fn location(&self) -> String {
         self.server.shown()
     }
 
-    /// The probabilities of (passage, claim), in order.
+    /// Returns the probabilities of (passage, claim), in order.
     pub(super) async fn ask(&self, pairs: &[(&str, &str)]) -> Result<Vec<StanceProbabilities>, RemoteError> {
         let inputs = pairs
             .iter()
-            // Premise, then hypothesis. A batch is a list of such lists: a flat list of two texts would be one pair.
+            // Premise, hypothesis. A flat list of two texts would be one pair, so a batch is nested.
             .map(|(passage, claim)| json!([self.server.clip(passage), self.server.clip(claim)]))
             .collect();
         let body = |batch: &[Value]| json!({ "inputs": batch, "raw_scores": false, "truncate": true, "truncation_direction": "Right" });
@@ -57,7 +57,7 @@ impl RemoteStance {
         self.server.all(("stance", "predict"), inputs, body, read).await
     }
 
-    /// Labels come sorted by their score: they are told apart by their words.
+    /// Matches labels by word, because they come sorted by score.
     fn probabilities(&self, row: &[Scored]) -> Result<StanceProbabilities, String> {
         let mut shares = Vec::with_capacity(row.len());
         for class in row {
@@ -91,7 +91,6 @@ impl StanceModel for RemoteStance {
     }
 }
 
-/// A reranker on a server.
 #[derive(Debug, Clone)]
 pub struct RemoteReranker {
     server: Arc<Server>,
@@ -105,12 +104,11 @@ impl RemoteReranker {
         Ok(made)
     }
 
-    /// Where it runs, for people.
     pub fn location(&self) -> String {
         self.server.shown()
     }
 
-    /// Relevance of (passage, claim), in order. A request holds one claim with its passages: neighbours share one.
+    /// Returns the relevance of (passage, claim), in order. Neighbours with one claim share a request.
     pub(super) async fn ask(&self, pairs: &[(&str, &str)]) -> Result<Vec<f64>, RemoteError> {
         let mut scores = Vec::with_capacity(pairs.len());
         for of_claim in pairs.chunk_by(|(_, one), (_, other)| one == other) {
@@ -123,7 +121,7 @@ impl RemoteReranker {
                     "truncation_direction": "Right"
                 })
             };
-            // Sorted by score: each says which text it is of.
+            // Sorted by score; the index names the text.
             let read = |rows: Vec<Scored>, count| {
                 let mut placed = Vec::with_capacity(rows.len());
                 for row in rows {

@@ -1,4 +1,6 @@
-//! One model server: how it is asked, how much at once, and what its refusals mean.
+//! One model server: requests, batch sizes and refusals.
+//!
+//! Inputs are sent in batches that the server accepts. Batches shrink on overload and grow again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,43 +22,40 @@ use crate::outbound::{
 };
 use crate::telemetry::metrics;
 
-/// Calls a minute: the server says itself when it has enough, so this only has to be more than any server does.
+/// Calls per minute, above any server's capacity: the server limits the rate itself.
 const RATE: u32 = 60_000;
-/// Largest answer: 64 vectors of 4,096 numbers, written out.
+/// Bytes: 64 vectors of 4,096 numbers in JSON.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
-/// Attempts at a call that failed as a connection or in the server.
+/// Attempts after connection and server errors.
 const ATTEMPTS: u32 = 3;
-/// Failures in a row after which a server is left alone for [`REST`], so that items fail at once instead of each after
-/// its own wait.
+/// Failures in a row that open the circuit breaker for [`REST`], so that items fail at once.
 const FAILURES: u32 = 5;
-/// A model server that is restarted is back within seconds to minutes.
+/// A restarted server is back within seconds or minutes.
 const REST: Duration = Duration::from_secs(15);
-/// How much longer than one call all calls of one question may take: overload is waited out, and not for ever.
+/// Total time for all calls of a question, in timeouts of one call. It bounds the wait on overload.
 const CALLS: u32 = 3;
-/// Inputs in one request where the server does not say.
+/// Default of inputs per request.
 const BATCH: usize = 32;
-/// Characters in one request. A server takes 2,000,000 bytes; a letter has up to four, and JSON adds to them.
+/// Characters per request. A server accepts 2,000,000 bytes; a character has up to four, plus JSON.
 const REQUEST_CHARS: usize = 300_000;
-/// Letters a token has at most in running text of any language; what is longer is cut here rather than sent.
+/// Maximum characters per token in text of any language. More is cut here.
 const CHARS_PER_TOKEN: usize = 16;
-/// The window of most encoders, tokens.
+/// Input length of most encoders, in tokens.
 const TOKENS: usize = 512;
 
-/// What a server answered, as far as it concerns what is sent next.
+/// A result that decides what is sent next.
 #[derive(Debug)]
 pub(super) enum Answer<T> {
     Done(T),
-    /// Too much at a time for now.
+    /// Overloaded.
     Busy,
-    /// Too much at once: at most so many, where it says.
+    /// Too many inputs, with the limit if the server reports it.
     TooMany(Option<usize>),
-    /// One of the inputs is too long.
     TooLong,
     Key(u16),
     Refused(String),
 }
 
-/// A server and the client's bearing towards it.
 #[derive(Debug)]
 pub(super) struct Server {
     variable: &'static str,
@@ -66,10 +65,10 @@ pub(super) struct Server {
     http: HttpClient,
     clock: Arc<dyn Clock>,
     gate: Gate,
-    /// Inputs it takes in one request.
+    /// Maximum inputs per request.
     most: AtomicUsize,
-    /// Inputs sent in one request for now: less than `most` after it was overloaded. Batches are formed from it without a
-    /// lock; a lost update costs one batch of another size.
+    /// Current inputs per request; below `most` after overload. There is no lock: a lost update only changes one batch
+    /// size.
     batch: AtomicUsize,
     max_chars: usize,
 }
@@ -93,7 +92,7 @@ fn gate(
         daily_limit: None,
         cost_usd: 0.0,
     };
-    // Batches are counted under the model's name, not as calls to a provider.
+    // The metrics count batches by model, not provider calls.
     let fleet = Fleet { identity, ..Fleet::alone(Arc::clone(clock)) };
     Gate::in_fleet(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver), fleet)
 }
@@ -121,15 +120,15 @@ impl Server {
         }
     }
 
-    /// Takes over the limits the server names.
+    /// Uses the limits that the server reports.
     pub(super) fn learn(&mut self, info: &Info) {
         self.most = AtomicUsize::new(info.max_batch);
         self.batch = AtomicUsize::new(info.max_batch);
         self.max_chars = info.max_tokens.saturating_mul(CHARS_PER_TOKEN);
     }
 
-    /// The same for one that does not. One that wants a key may charge for every call, also for one whose answer was lost:
-    /// there a failed call is not made again.
+    /// Sets the limit of a server that reports none. With a key, failed calls are not repeated, because a call with a
+    /// lost answer may cost too.
     pub(super) fn assume(&mut self, max_chars: usize) {
         self.max_chars = max_chars;
         if self.key.is_some() {
@@ -161,12 +160,12 @@ impl Server {
         RemoteError::Failed { variable: self.variable, url: self.url.clone(), detail: detail.into() }
     }
 
-    /// A text the server's model could read to its end, and no more.
+    /// Cuts a text to the model's input length.
     pub(super) fn clip<'a>(&self, text: &'a str) -> &'a str {
         wire::first_chars(text, self.max_chars)
     }
 
-    /// Asks for `/info`, once. A server that starts fails many times: that must not make it one that is left alone.
+    /// Requests `/info` once. The circuit breaker ignores failures, because a starting server fails often.
     pub(super) async fn info(&self) -> Result<Answer<Vec<u8>>, AskError> {
         let request = self.authorised(ApiRequest::get(self.at("info")))?;
         let meter = AskMeter::default();
@@ -175,8 +174,10 @@ impl Server {
         gate.ask(request, asker, |response| verdict(response, |body| Ok(body.to_vec()))).await
     }
 
-    /// One answer per input, in order, in as many requests as the server wants. `model` is what the metrics call it, `body`
-    /// makes a request's body from some of the inputs; `read` puts its answer into their order, or says what is wrong with it.
+    /// Returns one answer per input, in order, in as many requests as needed.
+    ///
+    /// `model` is the metric label. `body` builds a request from some inputs. `read` orders its answer or returns the
+    /// problem.
     pub(super) async fn all<A: DeserializeOwned, T>(
         &self,
         (model, path): (&'static str, &str),
@@ -188,7 +189,7 @@ impl Server {
         let until = Instant::now() + self.timeout * CALLS;
         let mut answers = Vec::with_capacity(inputs.len());
         let mut pauses = Delays::new();
-        // One at a time from here on: an input is too long, and which one is only seen alone.
+        // Up to here, inputs are sent singly, to find the one that is too long.
         let mut alone_until = 0;
         while answers.len() < inputs.len() {
             let at = answers.len();
@@ -253,13 +254,13 @@ impl Server {
     fn at(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         let base = url.path().trim_end_matches('/').to_owned();
-        // People write the address with or without the version that the path begins with.
+        // The configured address may end in the version or not.
         let path = if base.ends_with("/v1") { path.trim_start_matches("v1/") } else { path };
         url.set_path(&format!("{base}/{path}"));
         url
     }
 
-    /// How many of these go into the next request.
+    /// Returns how many inputs fit into the next request.
     fn take(&self, inputs: &[Value]) -> usize {
         let most = self.batch.load(Ordering::Relaxed).clamp(1, inputs.len().max(1));
         let mut chars = 0;
@@ -274,7 +275,7 @@ impl Server {
         self.batch.store(size.max(1), Ordering::Relaxed);
     }
 
-    /// A full batch went through: the next one may be a little larger again.
+    /// Grows the batch size after a full batch.
     fn went_well(&self, size: usize) {
         let now = self.batch.load(Ordering::Relaxed);
         if size >= now {
@@ -284,19 +285,19 @@ impl Server {
     }
 }
 
-/// What a status means. Those that say how to ask otherwise are answers, so that the breaker hears of failures alone.
+/// Maps a status to a result. Only failures are errors, because these count for the circuit breaker.
 fn verdict<T>(response: &ApiResponse, read: impl Fn(&[u8]) -> Result<T, AskError>) -> Result<Answer<T>, AskError> {
     let told = wire::told(&response.body);
     match response.status {
         200 => read(&response.body).map(Answer::Done),
         429 => Ok(Answer::Busy),
         401 | 403 => Ok(Answer::Key(response.status)),
-        // The documentation says 413 where the code says 422; a body above the limit is a 413 without words.
+        // The documentation has 413, the code 422. A body above the limit is a 413 without a message.
         413 | 422 | 400 | 500 if wire::speaks_of_length(&told) => Ok(Answer::TooLong),
         413 => Ok(Answer::TooMany(None)),
         422 if wire::speaks_of_batch(&told) => Ok(Answer::TooMany(wire::last_number(&told))),
         400 | 404 | 405 | 415 | 422 | 424 => Ok(Answer::Refused(format!("status {}: {told}", response.status))),
-        // Also with a wait named: it is loading, and asking again is how to know.
+        // Also with `Retry-After`: the server is loading, and only a new request shows when it is ready.
         500..=599 => Err(AskError::Server { status: response.status }),
         _ => Err(response.status_error().unwrap_or(AskError::CouldNotAsk { detail: told })),
     }

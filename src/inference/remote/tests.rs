@@ -1,4 +1,4 @@
-//! Promises about model servers, against real ones on a local port that speak the protocol.
+//! Tests model clients against local servers that use the protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::inference::{Embedder as _, Pair, Reranker as _, StanceModel as _};
 use crate::judging::profile::TextProfile;
 use crate::outbound::test_server::{Reply, Seen, TestServer, answer};
 
-/// What `/info` says of the kind of model, and the batch it takes.
+/// `/info` with the kind of model and its batch size.
 fn info(kind: &Value, batch: usize) -> Value {
     json!({
         "model_id": "acme/model", "model_sha": "8adb", "model_dtype": "float16", "model_type": kind,
@@ -44,7 +44,7 @@ fn refusal(status: u16, error: &str, kind: &str) -> Reply {
     answer(status, &[("content-type", "application/json")], json!({ "error": error, "error_type": kind }).to_string())
 }
 
-/// A vector that tells texts apart: their length and their first letter.
+/// A vector that differs between texts: length and first character.
 fn vector(text: &str) -> Value {
     json!([text.chars().count() as f64, f64::from(text.chars().next().map_or(1, u32::from)), 3.0])
 }
@@ -53,7 +53,7 @@ fn vectors(inputs: &Value) -> Value {
     inputs.as_array().unwrap().iter().map(|text| vector(text.as_str().unwrap())).collect()
 }
 
-/// Classes sorted by score, as the server sends them: a passage that holds the claim entails it, one with `not` denies it.
+/// Classes by score, as servers send them. A passage with the claim entails it; one with `not` contradicts it.
 fn classes(inputs: &Value) -> Value {
     let judge = |pair: &Value| {
         let (passage, claim) = (pair[0].as_str().unwrap(), pair[1].as_str().unwrap());
@@ -71,7 +71,7 @@ fn classes(inputs: &Value) -> Value {
     inputs.as_array().unwrap().iter().map(judge).collect()
 }
 
-/// A well-behaved server of that kind.
+/// A correct server.
 fn behave(kind: &Value, batch: usize, seen: &Seen) -> Reply {
     let asked = body(seen);
     let count = asked["inputs"].as_array().or(asked["texts"].as_array()).map_or(0, Vec::len);
@@ -97,7 +97,6 @@ async fn serving(kind: Value, batch: usize) -> TestServer {
     TestServer::answering(move |_number, seen| behave(&kind, batch, seen)).await
 }
 
-/// The configuration with some servers in it.
 fn config(base: Option<&TestServer>, stance: Option<&TestServer>, rerank: Option<&TestServer>) -> InferenceConfig {
     let url = |server: Option<&TestServer>| server.map(|server| server.url.clone());
     InferenceConfig {
@@ -216,7 +215,7 @@ async fn an_overloaded_server_gets_smaller_batches_and_is_not_given_up() {
 
 #[tokio::test]
 async fn a_limit_the_server_did_not_name_is_learnt_from_its_refusal() {
-    // Started again with a smaller limit than the one it named at our start.
+    // Restarted with a smaller limit than at our start.
     let server = TestServer::answering(|_number, seen| match seen.path() {
         "/info" => ok(&info(&embedding(), 32)),
         _ => behave(&embedding(), 3, seen),
@@ -230,7 +229,7 @@ async fn a_limit_the_server_did_not_name_is_learnt_from_its_refusal() {
     let sizes: Vec<usize> =
         of_path(&seen, "/embed").iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [1, 7, 3, 3, 1, 3, 3, 1], "it is told once");
-    // A proxy in front that takes small bodies only says 413, and nothing else.
+    // A proxy with a body limit returns 413 without a message.
     let server = TestServer::answering(|_number, seen| match body(seen)["inputs"].as_array().map(Vec::len) {
         Some(size) if size > 2 => answer(413, &[], "length limit exceeded"),
         _ => behave(&embedding(), 32, seen),
@@ -249,7 +248,7 @@ async fn a_text_the_server_calls_too_long_is_cut_and_the_others_are_left_whole()
                 answer(400, &[], r#"{"error":"the input length exceeds the context length"}"#)
             }
             ("/v1/embeddings", _) => {
-                // The last first: the order is that of the index.
+                // Reversed: the index has the order.
                 let rows = asked["input"].as_array().unwrap().iter().enumerate().rev();
                 let data: Value = rows
                     .map(|(index, text)| json!({ "object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap()) }))
@@ -376,7 +375,7 @@ async fn a_server_that_starts_is_waited_for_and_one_that_is_away_is_named() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = InferenceConfig { base_url: Url::parse(&format!("http://{free}")).ok(), ..config(None, None, None) };
     let error = connected(&nobody).await.unwrap_err().to_string();
-    assert!(error.contains("cannot be reached") && error.contains("take INFERENCE_BASE_URL out"), "{error}");
+    assert!(error.contains("cannot be reached") && error.contains("unset INFERENCE_BASE_URL"), "{error}");
 }
 
 #[tokio::test]

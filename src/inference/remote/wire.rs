@@ -1,19 +1,20 @@
-//! What goes over the wire, taken apart: errors of three shapes, vectors, scores.
+//! Parses what model servers send: errors of three shapes, vectors, scores.
+//!
+//! Sends nothing.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::outbound::excerpt;
 
-/// An input shorter than this many characters is a sentence: no model refuses it for its length.
+/// Characters. No model refuses a shorter input for its length.
 const SENTENCE: usize = 200;
 
-/// The first characters of a text.
 pub(super) fn first_chars(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }
 
-/// Characters of an input: a text, or a pair.
+/// Counts the characters of a text or pair.
 pub(super) fn chars(input: &Value) -> usize {
     match input {
         Value::String(text) => text.chars().count(),
@@ -22,8 +23,7 @@ pub(super) fn chars(input: &Value) -> usize {
     }
 }
 
-/// Cuts an input to half its length: a text, or the first text of a pair, which is the passage. False when there is
-/// nothing left to cut.
+/// Halves an input: a text, or the passage (first text) of a pair. False if it is too short to cut.
 pub(super) fn shorten(input: &mut Value) -> bool {
     let text = match input {
         Value::String(text) => Some(text),
@@ -42,7 +42,7 @@ pub(super) fn shorten(input: &mut Value) -> bool {
     true
 }
 
-/// A server's own words: `{"error": "…"}`, `{"error": {"message": "…"}}`, `{"message": "…"}`, or plain text.
+/// Returns the message from `{"error": "…"}`, `{"error": {"message": "…"}}`, `{"message": "…"}` or plain text.
 pub(super) fn told(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
@@ -53,7 +53,7 @@ pub(super) fn told(body: &[u8]) -> String {
     excerpt(said.unwrap_or(&text))
 }
 
-/// Whether an error is about one input's length.
+/// Whether the error is about an input's length.
 pub(super) fn speaks_of_length(told: &str) -> bool {
     let told = told.to_lowercase();
     ["must have less than", "context length", "maximum context", "too long", "too many tokens"]
@@ -61,17 +61,17 @@ pub(super) fn speaks_of_length(told: &str) -> bool {
         .any(|words| told.contains(words))
 }
 
-/// Whether an error is about the number of inputs.
+/// Whether the error is about the number of inputs.
 pub(super) fn speaks_of_batch(told: &str) -> bool {
     told.to_lowercase().contains("batch size")
 }
 
-/// The last number in an error: `batch size 64 > maximum allowed batch size 32`.
+/// Returns the last number in an error: `batch size 64 > maximum allowed batch size 32`.
 pub(super) fn last_number(told: &str) -> Option<usize> {
     told.split(|letter: char| !letter.is_ascii_digit()).rfind(|part| !part.is_empty())?.parse().ok()
 }
 
-/// A class or a text with its score. JSON has no NaN: servers write null.
+/// A class or text with its score. Servers send null for NaN.
 #[derive(Debug, Deserialize)]
 pub(super) struct Scored {
     pub(super) score: Option<f64>,
@@ -81,10 +81,9 @@ pub(super) struct Scored {
     pub(super) index: Option<usize>,
 }
 
-/// A vector as it is sent.
 pub(super) type Numbers = Vec<Option<f32>>;
 
-/// An answer of the `OpenAI` shape.
+/// An answer in the `OpenAI` format.
 #[derive(Debug, Deserialize)]
 pub(super) struct Embeddings {
     pub(super) data: Vec<Embedded>,
@@ -96,7 +95,7 @@ pub(super) struct Embedded {
     pub(super) embedding: Numbers,
 }
 
-/// Rows by their own index, each of `count` once.
+/// Orders rows by index; each of `count` must occur once.
 pub(super) fn by_index<T>(rows: Vec<(usize, T)>, count: usize) -> Result<Vec<T>, String> {
     let mut places: Vec<Option<T>> = (0..count).map(|_| None).collect();
     for (index, row) in rows {
@@ -109,7 +108,7 @@ pub(super) fn by_index<T>(rows: Vec<(usize, T)>, count: usize) -> Result<Vec<T>,
     places.into_iter().collect::<Option<Vec<T>>>().ok_or_else(|| format!("{given} of {count} rows"))
 }
 
-/// A finite vector of unit length.
+/// Scales to unit length; an error unless all numbers are finite.
 pub(super) fn unit(numbers: &Numbers) -> Result<Vec<f32>, String> {
     let vector: Option<Vec<f32>> = numbers.iter().map(|number| number.filter(|number| number.is_finite())).collect();
     let mut vector = vector.ok_or_else(|| "a vector that holds no numbers (NaN or infinite)".to_owned())?;

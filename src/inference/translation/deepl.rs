@@ -1,4 +1,6 @@
-//! `DeepL`: the same question in its own words (`/v2/translate`), the key in a header.
+//! `DeepL` as a translator (`/v2/translate`).
+//!
+//! The key is in a header.
 
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -9,7 +11,7 @@ use super::{Translated, Translator, ask};
 use crate::config::ApiKey;
 use crate::outbound::{ApiRequest, Gate, header};
 
-/// Whether that address is `DeepL`'s: a host of its own, or one that stands in for it under `/v2`.
+/// Whether the address is `DeepL`'s or a substitute's under `/v2`.
 pub(super) fn is_at(base: &Url) -> bool {
     let is_own = base.host_str().is_some_and(|host| host == "deepl.com" || host.ends_with(".deepl.com"));
     is_own || base.path().trim_end_matches('/').ends_with("/v2")
@@ -22,7 +24,7 @@ pub(super) struct DeepL {
     pub(super) gate: Gate,
 }
 
-/// English and Portuguese are refused as targets without a country.
+/// `DeepL` refuses English and Portuguese targets without a country.
 fn target(into: &str) -> String {
     match into {
         "en" => "EN-US".to_owned(),

@@ -1,4 +1,6 @@
-//! The language model as a translator: its gate, its price and its cache, and the same checks of what comes back.
+//! A language model as a translator.
+//!
+//! It keeps its own gate, prices and cache. The answers pass the same checks.
 
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use crate::inference::llm::{ItemSpend, LanguageModel, LlmError, Purpose, Questio
 use crate::language::detect;
 use crate::outbound::AskError;
 
-/// Tokens a model may write for one query, or for a piece of a passage.
+/// Answer tokens for a query or a part of a passage.
 const MAX_TOKENS: u32 = 400;
 
 #[derive(Debug)]
@@ -44,7 +46,7 @@ impl Translator for LanguageModelTranslator {
     ) -> BoxFuture<'a, Translated> {
         Box::pin(async move {
             let Some(question) = question(text, into) else { return Translated::nothing(0) };
-            // How much of an item is translated is bounded where it is asked for, and the month by its cap.
+            // The caller limits an item's translations, and the cap limits the month.
             let spend = ItemSpend::new(u32::MAX, f64::MAX);
             let believed = |answer: &Value| translation(text, into, answer).is_some();
             let answer = self.model.ask_believing(&question, &spend, until, &believed).await;
@@ -72,7 +74,7 @@ impl Translator for LanguageModelTranslator {
     }
 }
 
-/// The question; the text never becomes part of its instruction.
+/// The text is never part of the instruction.
 pub(in crate::inference) fn question(text: &str, into: &str) -> Option<Question> {
     let prompt = prompts::named("translate")?;
     let fence = Fence::around([text]);
@@ -90,7 +92,7 @@ pub(in crate::inference) fn question(text: &str, into: &str) -> Option<Question>
     })
 }
 
-/// What can be a translation of the text into that language, of what came back.
+/// Returns the answer if it can be a translation.
 fn translation(text: &str, into: &str, answer: &Value) -> Option<String> {
     let told = answer.get("translation").and_then(Value::as_str)?;
     faithful(text, told).filter(|told| is_written_as(into, told))

@@ -138,7 +138,7 @@ async fn a_server_that_hangs_is_left_alone_after_a_while() {
 async fn is_left_alone(is_model: bool) {
     let server = TestServer::start([Reply::Hang]).await;
     let translator = translator(&server, is_model);
-    // The claims of one item, with little more time than an attempt takes.
+    // An item's claims, with little more time than one attempt.
     let until = Instant::now() + TIMEOUT + Duration::from_secs(1);
     let claims: Vec<String> = (0..FAILURES).map(|number| format!("{CLAIM} {number}")).collect();
     let asking = claims.iter().map(|claim| translator.translate(claim, None, "el", until));

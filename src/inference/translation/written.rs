@@ -1,5 +1,6 @@
-//! Translations that stand in a file: what a labelled set brings along, so that what judging gains by a translator can be
-//! measured without one. Asks nobody.
+//! Translations from a file, such as those of a labelled set.
+//!
+//! They measure the gain of a translator without one. No request is sent.
 
 use std::collections::HashMap;
 
@@ -8,15 +9,13 @@ use tokio::time::Instant;
 
 use super::{Translated, Translator};
 
-/// The language they are in.
 const ENGLISH: &str = "en";
 
-/// English translations by the texts they are of.
+/// English translations by text.
 #[derive(Debug, Default)]
 pub struct WrittenTranslations(HashMap<String, String>);
 
 impl WrittenTranslations {
-    /// Of pairs of a text and its English.
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         Self(pairs.into_iter().map(|(text, english)| (key(&text), english)).collect())
     }
@@ -26,7 +25,7 @@ impl WrittenTranslations {
     }
 }
 
-/// A statement may be taken from its text without its full stop.
+/// Ignores the full stop, which a statement may lack.
 fn key(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").trim_end_matches(['.', '!', '?']).to_lowercase()

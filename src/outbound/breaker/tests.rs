@@ -166,13 +166,16 @@ fn what_others_found_is_taken_over_and_what_is_older_is_not() {
     let (mut breaker, now) = (breaker(), Instant::now());
     let open = shared(BreakerKind::Open, COOLDOWN, 2, 7);
     let early = breaker.admit(now).unwrap();
-    assert_eq!(breaker.learn(&open, now, false), Some(Learnt::LeftAlone(GateState::Open)));
+    assert_eq!(breaker.learn(&open, now, false), Some(BreakerChange::LeftAlone(GateState::Open)));
     assert_eq!((breaker.state(now), breaker.reason()), ((GateState::Open, Some(now + COOLDOWN)), Some("told")));
     breaker.succeeded(early);
     assert!(breaker.admit(now).is_err() && breaker.take_news().is_none(), "a late success closes nothing");
     assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 6), now, false), None);
     assert!(breaker.admit(now).is_err(), "an older word does not count");
-    assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 8), now, false), Some(Learnt::Ready));
+    assert_eq!(
+        breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 8), now, false),
+        Some(BreakerChange::Ready)
+    );
     assert!(breaker.admit(now).is_ok_and(|admission| !admission.probe));
 }
 
@@ -215,7 +218,7 @@ fn any_error() -> impl Strategy<Value = AskError> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: at most one probe is out, and without a refused key every wait ends.
+    /// In any order of events at most one probe is in progress, and without a refused key every cool-down ends.
     #[test]
     fn at_most_one_probe_and_every_wait_ends(steps in prop::collection::vec((any_error(), any::<bool>(), 0_u64..5000), 1..60)) {
         let mut breaker = breaker();

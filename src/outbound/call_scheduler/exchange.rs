@@ -1,4 +1,7 @@
-//! What the call scheduler and the ledger say to each other: leases, news of the breaker, slots given back.
+//! Requests from the call scheduler to the ledger: leases, breaker news and refunds.
+//!
+//! A lease sends breaker news first, then requests permits and refunds unused ones in one round trip. Requests never
+//! overlap.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +14,14 @@ use crate::outbound::breaker::News;
 use crate::outbound::error::AskError;
 use crate::outbound::ledger::{LeaseDecision, LeaseTerms, Leased, LedgerError};
 
-/// A block holds at least what this time of the rate holds: at high rates the ledger is asked some seven times a second,
-/// not a thousand times.
+/// A block contains at least the permits of this time: at high rates the ledger gets about seven requests a second, not
+/// a thousand.
 const SHORTEST_BLOCK: Duration = Duration::from_millis(150);
-/// And at most this, so that a process that dies or falls silent does not take more than that from the others.
+/// A block contains at most the permits of this time, because a process that dies takes them from the others.
 const LONGEST_BLOCK: Duration = Duration::from_secs(3);
-/// How long a caller waits for the ledger. One that takes longer counts as away.
+/// How long a caller waits for the ledger. A slower one counts as unavailable.
 const LEDGER_PATIENCE: Duration = Duration::from_secs(5);
-/// The end of a lease, also where it ends by a panic: the next one may begin.
+/// Marks the end of a lease, also after a panic, so that the next may begin.
 struct LeaseEnds<'a>(&'a CallScheduler);
 
 impl Drop for LeaseEnds<'_> {
@@ -29,7 +32,6 @@ impl Drop for LeaseEnds<'_> {
 }
 
 impl CallScheduler {
-    /// Has a lease made, or waits for the one that is under way.
     pub(super) async fn lease(self: &Arc<Self>, waiting: u32, deadline: Instant) -> Result<(), AskError> {
         let asked = Instant::now();
         let mut answered = self.answered.subscribe();
@@ -50,7 +52,7 @@ impl CallScheduler {
         Err(AskError::StoreAway { detail })
     }
 
-    /// Runs work to its end whoever goes away: at once as far as it gets without waiting, the rest on a task.
+    /// Completes work even if the caller leaves: inline until it must wait, then on a task.
     async fn detach(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work = Box::pin(work);
         if futures::poll!(work.as_mut()).is_pending() {
@@ -61,7 +63,7 @@ impl CallScheduler {
     async fn fetch(self: Arc<Self>, waiting: u32, deadline: Instant) {
         let _ends = LeaseEnds(&self);
         let _wire = self.wire.lock().await;
-        // What this process found must be known before the ledger answers by what it knows.
+        // The ledger must know local news before it decides.
         if let Err(error) = self.tell().await {
             return self.away(error);
         }
@@ -70,7 +72,7 @@ impl CallScheduler {
         match self.ledger.lease(terms).await {
             Ok(leased) => self.deposit(leased, &identity),
             Err(error) => {
-                // When in doubt it was taken back: a little is lost, and nothing is ever exceeded.
+                // In doubt the refund counts as done: a little is lost, but no limit is exceeded.
                 if let Some(back) = back.filter(|_| !error.may_be_done) {
                     self.lock().owed.put_back(&back, self.settings.usd);
                 }
@@ -80,7 +82,7 @@ impl CallScheduler {
     }
 
     fn away(&self, error: LedgerError) {
-        tracing::debug!(provider = self.settings.name, %error, "no slots could be leased");
+        tracing::debug!(provider = self.settings.name, %error, "leasing permits failed");
         self.lock().pause = Some(Pause::Away { detail: error.detail, until: Instant::now() + PAUSE });
     }
 
@@ -108,14 +110,13 @@ impl CallScheduler {
         }
     }
 
-    /// `identity`: under which key it was leased.
+    /// Applies the ledger's response. `identity` is the key of the lease.
     fn deposit(&self, leased: Leased, identity: &str) {
         let Leased { sent, received, answer } = leased;
         let trip = RoundTrip { sent, received };
         let mut inner = self.lock();
         if *inner.identity != *identity {
-            // The key was changed meanwhile: what the answer says of the old one's breaker is of no concern, and whoever
-            // waits leases anew.
+            // The key changed: the old key's breaker does not matter, and waiting callers lease again.
             if let LeaseDecision::Granted { slots, leased_for, .. } = answer.decision {
                 inner.owed.slots(leased_for, slots);
             }
@@ -151,20 +152,18 @@ impl CallScheduler {
         self.report(inner, learnt);
     }
 
-    /// Sends the news to the others, if there are any.
     pub(in crate::outbound) async fn announce(self: &Arc<Self>) {
         let this = Arc::clone(self);
         self.detach(async move {
             let _wire = this.wire.lock().await;
             if let Err(error) = this.tell().await {
-                // The next lease, or the next flush, tries again.
-                tracing::debug!(provider = this.settings.name, %error, "the others could not be told of a breaker yet");
+                tracing::debug!(provider = this.settings.name, %error, "sharing a circuit breaker failed");
             }
         })
         .await;
     }
 
-    /// With `wire` held.
+    /// Sends breaker news. The caller holds `wire`.
     async fn tell(&self) -> Result<(), LedgerError> {
         let (news, identity) = {
             let mut inner = self.lock();
@@ -193,7 +192,7 @@ impl CallScheduler {
         }
     }
 
-    /// Tells the others what they do not know yet, and gives back what has passed unused.
+    /// Sends news and refunds expired permits.
     pub(in crate::outbound) async fn flush(&self) -> Result<(), LedgerError> {
         let _wire = self.wire.lock().await;
         self.tell().await?;
@@ -213,7 +212,7 @@ impl CallScheduler {
         }
     }
 
-    /// Gives everything back that is not used; the last thing that is done.
+    /// Refunds everything unused. Must be the last call.
     pub(in crate::outbound) async fn close(&self) -> Result<(), LedgerError> {
         self.tasks.close();
         self.tasks.wait().await;

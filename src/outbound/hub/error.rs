@@ -1,4 +1,4 @@
-//! Why a file of a hub is not here, in words that say what to do.
+//! Errors of hub downloads, with advice on what to do.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use reqwest::Response;
 use super::HubFile;
 use crate::outbound::excerpt;
 
-/// The hub's own word for what is wrong, beside the status.
+/// The hub's own error code.
 const ERROR_CODE: &str = "x-error-code";
 const ERROR_MESSAGE: &str = "x-error-message";
 
@@ -18,24 +18,24 @@ pub enum HubError {
     #[error("the hub has no {url}{}; it may have been renamed: another revision is named with --revision", said(words))]
     NotFound { url: String, words: String },
     #[error(
-        "the hub gives {repository} to nobody it does not know (status {status}){}; accept its terms there in a browser and set INFERENCE_HUB_TOKEN to your token",
+        "the hub requires a login for {repository} (status {status}){}; accept its terms there in a browser and set INFERENCE_HUB_TOKEN to your token",
         said(words)
     )]
     Gated { repository: String, status: u16, words: String },
     #[error("the hub answered {status} for {url}{}; try again later", said(words))]
     Status { url: String, status: u16, words: String },
-    #[error("{url} is sent on to where nothing can be fetched from; name the hub by its https address with --hub")]
+    #[error("{url} redirects to an address that is not fetched; give the hub's https address with --hub")]
     Redirects { url: String },
-    #[error("the download of {file} was cut off ({detail}); run the command again, it goes on where it stopped")]
+    #[error("the download of {file} was cut off ({detail}); run the command again to resume")]
     Cut { file: String, detail: String },
     #[error("{file} is {} than the {expected} bytes it should have; the hub or a proxy on the way sends something else", size_words(*found))]
     Size { file: String, expected: u64, found: Option<u64> },
     #[error(
-        "what came as {file} is not what was promised: its SHA-256 is {found}, not {expected}; it was thrown away. Run the command again; if it stays so, the hub or a proxy on the way changes files"
+        "{file} has the SHA-256 {found}, not {expected}, and was deleted; run the command again. If the error repeats, the hub or a proxy changes files"
     )]
     Checksum { file: String, expected: String, found: String },
     #[error(
-        "no space is left in {}{}; make room and run the command again, it goes on where it stopped",
+        "no space is left in {}{}; make room and run the command again to resume",
         folder.display(),
         missing.map(|bytes| format!(" for {} MB more", bytes.div_ceil(1_000_000))).unwrap_or_default()
     )]
@@ -53,21 +53,20 @@ fn size_words(found: Option<u64>) -> String {
 }
 
 impl HubError {
-    /// What a refusal means.
     pub(super) fn refused(file: HubFile<'_>, hub: &str, response: &Response) -> Self {
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let words = excerpt(&format!("{} {}", header(ERROR_CODE), header(ERROR_MESSAGE)));
         let (status, url) = (response.status().as_u16(), file.url(hub));
         match status {
             404 | 410 => Self::NotFound { url, words },
-            // The hub also says 401 for a repository that does not exist, so as not to tell which do.
+            // The hub sends 401 for an unknown repository, to hide which ones exist.
             401 | 403 if words.contains("RepoNotFound") => Self::NotFound { url, words },
             401 | 403 => Self::Gated { repository: file.repository.to_owned(), status, words },
             _ => Self::Status { url, status, words },
         }
     }
 
-    /// What a failed write means; `missing` is what was still to come.
+    /// Classifies a failed write; `missing` is the number of bytes still to come.
     pub(super) fn of_disk(path: &Path, error: &std::io::Error, missing: Option<u64>) -> Self {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
@@ -77,7 +76,6 @@ impl HubError {
         }
     }
 
-    /// Whether the same may succeed shortly.
     pub(super) const fn is_passing(&self) -> bool {
         match self {
             Self::Away { .. } | Self::Cut { .. } => true,

@@ -1,26 +1,24 @@
-//! What a hub's headers say of a file.
+//! The facts about a file in a hub's response headers.
 
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue};
 
-/// The checksum and length of a file that is kept in the store of large files, on the answer that sends there.
+/// Checksum and length of a large file, in the redirect to its store.
 const LINKED_ETAG: &str = "x-linked-etag";
 const LINKED_SIZE: &str = "x-linked-size";
-/// The commit that a branch or tag stands for now.
+/// The commit of a branch or tag.
 const COMMIT: &str = "x-repo-commit";
 
-/// What is known of a file before it is fetched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFacts {
     /// Bytes.
     pub size: Option<u64>,
-    /// Lower-case hexadecimal. Hubs tell it of large files only.
+    /// Lower-case hexadecimal. Hubs send it for large files only.
     pub sha256: Option<String>,
     pub commit: Option<String>,
     linked: bool,
 }
 
 impl FileFacts {
-    /// Facts that are known from elsewhere.
     pub fn known(size: Option<u64>, sha256: Option<String>) -> Self {
         Self { size, sha256, commit: None, linked: false }
     }
@@ -28,7 +26,7 @@ impl FileFacts {
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         let linked = text(LINKED_ETAG);
-        // A mirror that serves the file itself gives the same checksum as its tag.
+        // A mirror that serves the file itself sends the checksum as its etag.
         let tag = linked.or_else(|| text(ETAG.as_str()));
         let size = if linked.is_some() { text(LINKED_SIZE) } else { text(CONTENT_LENGTH.as_str()) };
         Self {
@@ -39,19 +37,18 @@ impl FileFacts {
         }
     }
 
-    /// Whether the answer spoke of the file, though it sends elsewhere for it.
+    /// Whether the response describes the file but redirects to it.
     pub(super) const fn is_linked(&self) -> bool {
         self.linked
     }
 }
 
-/// A tag that is a SHA-256.
 fn checksum(tag: &str) -> Option<String> {
     let tag = tag.trim_start_matches("W/").trim_matches('"');
     (tag.len() == 64 && tag.bytes().all(|letter| letter.is_ascii_hexdigit())).then(|| tag.to_ascii_lowercase())
 }
 
-/// A tag that stands for these very bytes. A weak one does not, and must not be sent with a range.
+/// Returns a strong etag. A weak one must not be sent with a range.
 pub(super) fn strong_tag(value: Option<&HeaderValue>) -> Option<String> {
     let tag = value?.to_str().ok()?.trim();
     (tag.starts_with('"') && tag.ends_with('"') && tag.len() > 2).then(|| tag.to_owned())

@@ -1,4 +1,4 @@
-//! A file that is not whole yet: what is there, its checksum so far, and the tag under which the rest may be asked for.
+//! An incomplete download: its bytes, checksum so far, and the etag for the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::error::HubError;
 use super::facts::FileFacts;
 
-/// Bytes read at a time when what is there is hashed.
+/// Bytes hashed at a time.
 const PIECE: usize = 1024 * 1024;
 
-/// The beginning of a file, beside its target.
+/// The first bytes of a file, stored next to its target.
 #[derive(Debug)]
 pub(super) struct Part {
     target: PathBuf,
@@ -25,15 +25,15 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Opens what is there of the content that `facts` tell, or nothing.
+    /// Opens existing data of this content, or an empty file.
     pub(super) async fn open(target: &Path, facts: &FileFacts) -> Result<Self, HubError> {
-        // The checksum in its name: what is left of other content is not taken for this one's beginning.
+        // The checksum in the name prevents resuming other content.
         let of = facts.sha256.as_deref().and_then(|sum| sum.get(..12)).unwrap_or("new");
         let (path, tag_path) = (beside(target, &format!("{of}.part")), beside(target, &format!("{of}.tag")));
         let failed = |error: std::io::Error| HubError::of_disk(&path, &error, facts.size);
         let resumes = facts.sha256.is_some();
         if resumes && !path.exists() && target.exists() {
-            // An earlier run had it whole: it is held against its checksum again, and not fetched again.
+            // An earlier run completed the file: it is checked again, not fetched again.
             fs::rename(target, &path).await.map_err(failed)?;
         }
         let mut options = OpenOptions::new();
@@ -57,7 +57,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Bytes that are there.
+    /// Bytes on disk.
     pub(super) const fn length(&self) -> u64 {
         self.length
     }
@@ -66,25 +66,24 @@ impl Part {
         self.tag.as_deref()
     }
 
-    /// Throws away what is there. `tag` is that of the content which comes now.
+    /// Deletes the data and begins again. `tag` is the new content's etag.
     pub(super) async fn begin_anew(&mut self, tag: Option<String>) -> Result<(), HubError> {
         let path = self.path.clone();
         let failed = |error: std::io::Error| HubError::of_disk(&path, &error, None);
-        // Opened again: a file that was written to has a position, and writes of its own under way.
+        // Opened again, because a written file has a position and pending writes.
         self.file.flush().await.map_err(failed)?;
         let mut options = OpenOptions::new();
         self.file =
             options.create(true).read(true).write(true).truncate(true).open(&self.path).await.map_err(failed)?;
         match &tag {
             Some(tag) => fs::write(&self.tag_path, tag).await.map_err(failed)?,
-            // There may be none.
             None => drop(fs::remove_file(&self.tag_path).await),
         }
         (self.hash, self.length, self.tag) = (Sha256::new(), 0, tag);
         Ok(())
     }
 
-    /// Adds to it; `size` is what it will have in the end.
+    /// Appends bytes; `size` is the final size.
     pub(super) async fn write(&mut self, piece: &[u8], size: Option<u64>) -> Result<(), HubError> {
         let missing = size.map(|size| size.saturating_sub(self.length));
         self.file.write_all(piece).await.map_err(|error| HubError::of_disk(&self.path, &error, missing))?;
@@ -93,19 +92,17 @@ impl Part {
         Ok(())
     }
 
-    /// Leaves it for another run.
     pub(super) async fn keep(&mut self) -> Result<(), HubError> {
         self.file.sync_all().await.map_err(|error| HubError::of_disk(&self.path, &error, None))
     }
 
-    /// Removes every trace.
     pub(super) async fn discard(&mut self) {
-        // What cannot be removed is overwritten by the next run.
+        // The next run overwrites what remains.
         drop(fs::remove_file(&self.path).await);
         drop(fs::remove_file(&self.tag_path).await);
     }
 
-    /// Holds it against its facts and gives it its own name. Returns its SHA-256.
+    /// Checks the file and renames it to its target. Returns its SHA-256.
     pub(super) async fn finish(mut self, name: &str, facts: &FileFacts) -> Result<String, HubError> {
         let found = self.hash.finalize_reset().iter().fold(String::new(), |mut text, byte| {
             use std::fmt::Write as _;
@@ -120,7 +117,7 @@ impl Part {
             self.discard().await;
             return Err(HubError::Size { file: name.to_owned(), expected, found: Some(self.length) });
         }
-        // On disk before it has the name that says it is whole.
+        // On disk before its name says that it is complete.
         let failed = |error: std::io::Error| HubError::of_disk(&self.path, &error, None);
         self.file.flush().await.map_err(failed)?;
         self.file.sync_all().await.map_err(failed)?;
@@ -130,7 +127,7 @@ impl Part {
     }
 }
 
-/// `model.onnx` and `abc.part` make `model.onnx.abc.part`.
+/// Returns a path next to `target`: `model.onnx` and `abc.part` make `model.onnx.abc.part`.
 fn beside(target: &Path, ending: &str) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".");

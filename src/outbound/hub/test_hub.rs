@@ -1,4 +1,4 @@
-//! A hub for tests: the paths and headers of the real one, and faults on request.
+//! A hub for tests, with real paths and headers, and faults on request.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,25 +10,21 @@ use url::Url;
 
 use crate::outbound::test_server::{Reply, Seen, TestServer, answer};
 
-/// What its branch `main` stands for.
+/// The commit of `main`.
 pub(crate) const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
-/// What goes wrong.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Faults {
-    /// The store's answers to `GET` break off after so many bytes, each time.
+    /// `GET` responses end after this many bytes.
     pub(crate) cut_after: Option<usize>,
-    /// Only the first so many answers do.
     pub(crate) cuts: usize,
-    /// The store takes no ranges.
     pub(crate) no_ranges: bool,
-    /// The store's content is another one than was promised.
+    /// The store sends other content than promised.
     pub(crate) wrong_bytes: bool,
-    /// Every path is refused with that status.
     pub(crate) refuse: Option<u16>,
 }
 
-/// A running hub with files, as `(path, content, large)`.
+/// With files as `(path, content, large)`.
 #[derive(Debug)]
 pub(crate) struct TestHub {
     pub(crate) server: TestServer,
@@ -47,7 +43,7 @@ impl TestHub {
         self.server.url.clone()
     }
 
-    /// The ranges that the store was asked for; `-` for a whole file.
+    /// The ranges requested from the store; `-` for a whole file.
     pub(crate) fn ranges(&self) -> Vec<String> {
         let seen = self.server.seen();
         let store = seen.iter().filter(|seen| seen.path().starts_with("/store/"));
@@ -113,7 +109,6 @@ fn reply(files: &BTreeMap<&str, (Vec<u8>, bool)>, faults: Faults, cuts: &AtomicU
     Reply::Raw(raw)
 }
 
-/// The store of large files: ranges, tags of its own, and the faults.
 fn store(content: &[u8], faults: Faults, cuts: &AtomicUsize, seen: &Seen) -> Reply {
     let mut content = content.to_vec();
     if faults.wrong_bytes {

@@ -1,4 +1,4 @@
-//! Promises about downloads, against a server that speaks the hub's paths and misbehaves on purpose.
+//! Downloads from a hub that misbehaves.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use crate::outbound::test_server::{TestServer, answer};
 
 const MODEL: HubFile<'static> = HubFile { repository: "acme/model", revision: "main", path: "onnx/model.onnx" };
 
-/// Weights that are no pattern: another part is seen to be another.
+/// Weights without a pattern, so that a wrong part is detected.
 fn weights() -> Vec<u8> {
     (0..100_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
 }
@@ -53,7 +53,6 @@ impl Bed {
         names
     }
 
-    /// Leaves these bytes as an earlier run would have.
     fn leave(&self, bytes: &[u8]) {
         let part = format!("model.onnx.{}.part", self.facts.sha256.as_ref().unwrap().get(..12).unwrap());
         std::fs::write(self.folder.path().join(part), bytes).unwrap();
@@ -94,7 +93,7 @@ async fn another_run_goes_on_where_the_last_one_stopped() {
     bed.download().await.unwrap();
     assert_eq!(std::fs::read(bed.target()).unwrap(), weights());
     assert_eq!(bed.hub.ranges(), ["bytes=99000-"]);
-    // All of it is there: named by the run before, or not yet.
+    // Complete, with or without its final name.
     bed.download().await.unwrap();
     std::fs::remove_file(bed.target()).unwrap();
     bed.leave(&weights());
@@ -115,9 +114,9 @@ async fn a_store_without_ranges_sends_the_whole_file_again() {
 async fn wrong_bytes_never_get_the_files_name_and_are_not_kept() {
     let bed = Bed::new(Faults { wrong_bytes: true, ..Faults::default() }).await;
     let error = bed.download().await.unwrap_err();
-    assert!(matches!(error, HubError::Checksum { .. }) && error.to_string().contains("thrown away"), "{error}");
+    assert!(matches!(error, HubError::Checksum { .. }) && error.to_string().contains("was deleted"), "{error}");
     assert_eq!(bed.names(), Vec::<String>::new());
-    // What lay here was wrong already: the next run is not built upon it.
+    // The existing data is wrong: the next run must not resume it.
     let right = Bed::new(Faults::default()).await;
     right.leave(&vec![7; 50_000]);
     assert!(matches!(right.download().await, Err(HubError::Checksum { .. })));
@@ -131,7 +130,7 @@ async fn more_than_was_promised_is_not_written() {
     let facts = FileFacts::known(Some(60_000), Some(sha256(b"other")));
     let error = bed.client.download(MODEL, &facts, &bed.target(), &|_| {}).await.unwrap_err();
     assert!(matches!(error, HubError::Size { expected: 60_000, .. }), "{error}");
-    // A file of another length than the one that lies here, which a store says it has nothing behind.
+    // The expected file is longer than the existing one, but the store has no further bytes.
     let longer = FileFacts::known(Some(200_000), bed.facts.sha256.clone());
     bed.leave(&weights());
     let error = bed.client.download(MODEL, &longer, &bed.target(), &|_| {}).await.unwrap_err();

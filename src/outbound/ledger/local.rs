@@ -1,4 +1,4 @@
-//! The ledger of a process on its own: the same rules in memory.
+//! The in-memory ledger of a single process, with the database's rules.
 
 use std::collections::HashMap;
 use std::future::ready;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::domain::Clock;
 
-/// A breaker with the moments that [`SharedBreaker`] counts from now.
+/// A breaker with absolute times instead of the remaining ones of [`SharedBreaker`].
 #[derive(Debug, Clone)]
 struct Breaker {
     state: SharedBreaker,
@@ -34,7 +34,7 @@ impl Breaker {
 }
 
 #[derive(Debug, Default)]
-struct Books {
+struct LedgerState {
     next: HashMap<Arc<str>, Instant>,
     days: HashMap<(Arc<str>, NaiveDate), u64>,
     months: HashMap<(Arc<str>, NaiveDate), u64>,
@@ -42,11 +42,11 @@ struct Books {
     breakers: HashMap<(Arc<str>, String), Breaker>,
 }
 
-/// In memory. Without limits that outlast the process.
+/// Keeps limits in memory. They do not outlast the process.
 #[derive(Debug)]
 pub struct LocalLedger {
     clock: Arc<dyn Clock>,
-    books: Mutex<Books>,
+    books: Mutex<LedgerState>,
 }
 
 impl LocalLedger {
@@ -54,14 +54,14 @@ impl LocalLedger {
         Self { clock, books: Mutex::default() }
     }
 
-    /// US dollars taken this month.
+    /// US dollars spent this month.
     pub fn spent_usd(&self) -> f64 {
         let month = month_of(self.clock.now());
         self.lock().spent.get(&month).copied().unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Books> {
-        // Each change is whole before anything can panic.
+    fn lock(&self) -> MutexGuard<'_, LedgerState> {
+        // Each change is complete before a panic can occur.
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -78,7 +78,7 @@ impl LocalLedger {
     }
 }
 
-impl Books {
+impl LedgerState {
     fn take_back(&mut self, provider: &str, back: &Returned) {
         let (day, month) = (back.leased_for.date_naive(), month_of(back.leased_for));
         let provider: Arc<str> = Arc::from(provider);
@@ -91,7 +91,7 @@ impl Books {
         }
     }
 
-    /// The rules of the database's function, in its order.
+    /// Applies the rules of the database function in its order.
     fn decide(&mut self, terms: &LeaseTerms, now: Instant, utc: DateTime<Utc>) -> LeaseDecision {
         let key = (Arc::clone(&terms.provider), terms.identity.clone());
         let breaker = self.breakers.get(&key).filter(|breaker| breaker.state.kind != BreakerKind::Ready);
@@ -124,7 +124,7 @@ impl Books {
         }
         let spent = self.spent.entry(month.1).or_default();
         let affordable = match terms.cap_usd {
-            // A billionth forgives the sums of floating point; the least price is some millionths.
+            // Tolerates rounding; the lowest price is some millionths.
             Some(cap) if terms.usd > 0.0 => ((cap - *spent) / terms.usd + 1e-9).floor().max(0.0) as u64,
             _ => u64::MAX,
         };

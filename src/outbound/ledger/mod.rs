@@ -1,10 +1,10 @@
-//! Where slots come from: a lease says how often, how many and for how much money a provider may be asked now.
+//! Leases permits: how often and for how much money a provider may be called.
 //!
-//! A slot is counted (rate, quotas, money) when it is leased, which is before the call it is for. So a process that is
-//! killed between the two loses a few slots, and never lets the fleet exceed anything. What is not used is given back.
+//! A permit counts when it is leased, before its call. So a killed process loses a few permits, but the fleet never
+//! exceeds a limit. Unused permits are refunded.
 //!
-//! [`LocalLedger`] is for a process on its own, [`StoreLedger`] for a fleet that shares a store. A ledger never waits for
-//! a slot, never asks a provider and never makes up an answer: where it cannot be asked, nobody is.
+//! [`LocalLedger`] is for a single process, [`StoreLedger`] for a fleet. A ledger never waits for a permit or calls a
+//! provider. If it is unavailable, nothing is called.
 
 mod local;
 mod shared;
@@ -19,18 +19,16 @@ pub use crate::store::{BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limi
 pub use local::LocalLedger;
 pub use shared::StoreLedger;
 
-/// How long after its moment a slot may be used. Long enough for a busy process to get to it, and for the way to a
-/// database on another continent.
+/// Validity of a permit after its time. Covers a busy process and a database on another continent.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
-/// By how much the way to the provider may differ from one call to the next.
+/// Maximum difference between travel times to the provider.
 pub(super) const MARGIN: Duration = Duration::from_secs(1);
 
-/// How slots lie in time.
+/// The times of permits.
 ///
-/// Promise: whatever the interleaving of processes, no more than `calls` arrive at the provider within any `window`. Slots
-/// come `period` apart. A call leaves between its slot and `grace` later, and is under way between no time and `margin`;
-/// so of `calls + 1` successive ones, the last arrives at least `calls * period - grace - margin` after the first, and
-/// that is the window.
+/// Guarantee: at most `calls` requests reach the provider within any `window`, for any interleaving of processes. A
+/// request leaves within `grace` after its permit and travels for at most `margin`. So of `calls + 1` successive
+/// requests, the last arrives at least `calls * period - grace - margin` = `window` after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     pub window: Duration,
@@ -40,18 +38,17 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many calls in any sliding minute; 0 is read as 1. It costs 3 % of the rate.
+    /// At most `calls` in any sliding minute; 0 counts as 1. The guarantee costs 3 % of the rate.
     pub const fn per_minute(calls: u32) -> Self {
         Self { window: Duration::from_mins(1), calls, grace: GRACE, margin: MARGIN }
     }
 
-    /// From one slot to the next.
     pub fn period(&self) -> Duration {
         (self.window + self.grace + self.margin) / self.calls.max(1)
     }
 }
 
-/// An answer with the moments between which the ledger gave it.
+/// A response. The ledger decided between `sent` and `received`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leased {
     pub sent: Instant,
@@ -59,29 +56,26 @@ pub struct Leased {
     pub answer: LeaseAnswer,
 }
 
-/// The ledger could not be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct LedgerError {
     pub detail: String,
-    /// Whether it may have heard of it all the same: what was to be given back is not given back twice.
+    /// Whether the ledger may have processed the request. A refund is then not repeated.
     pub may_be_done: bool,
 }
 
-/// Keeps the fleet's rates, quotas, money and breakers, by [`LeaseTerms::provider`]. Futures that are dropped may have had their effect.
+/// Keeps rates, quotas, money and breakers by [`LeaseTerms::provider`]. Dropped futures may have had their effect.
 pub trait Ledger: Send + Sync + Debug {
-    /// Takes slots, or says why there are none.
     fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>>;
-    /// Takes back what was not used.
     fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>>;
-    /// The provider is to be left alone. Gives what holds now.
+    /// Opens the breaker. Returns its current state.
     fn open<'a>(
         &'a self,
         provider: &'a str,
         identity: &'a str,
         opening: Opening,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>>;
-    /// The probe of that version succeeded. Gives what holds now.
+    /// Closes the breaker after that version's probe succeeded. Returns its current state.
     fn close<'a>(
         &'a self,
         provider: &'a str,
@@ -99,7 +93,7 @@ mod tests {
         for calls in [1, 6, 60, 600, 60_000, 1_000_000] {
             let pace = Pace::per_minute(calls);
             let span = pace.period() * calls;
-            // The first as late as it can be, the one after the last of the rate as early.
+            // The first as late as possible, the last as early as possible.
             let apart = span.saturating_sub(pace.grace + pace.margin);
             assert!(apart + Duration::from_millis(2) >= pace.window, "{calls}: {apart:?}");
             assert!(span <= Duration::from_secs(62), "{calls}: nine tenths of the rate and more are left");

@@ -1,4 +1,4 @@
-//! The ledger of a fleet: in the store all its processes share.
+//! The ledger of a fleet, in the shared store.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,10 +10,9 @@ use tokio::time::Instant;
 use super::{LeaseTerms, Leased, Ledger, LedgerError, Opening, Returned, SharedBreaker};
 use crate::store::{Store, StoreError};
 
-/// Before a lease is tried once more, and again: as reads of the store are.
+/// Pauses before retries, as for reads of the store.
 const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
 
-/// In the store.
 #[derive(Debug)]
 pub struct StoreLedger {
     store: Store,
@@ -33,7 +32,6 @@ impl StoreLedger {
     }
 }
 
-/// A lease that was not heard of again.
 struct Failed {
     error: StoreError,
     may_be_done: bool,
@@ -56,9 +54,8 @@ impl Ledger for StoreLedger {
                     Err(Failed { error, .. }) if error.lost_its_connection() => {}
                     once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
                 }
-                // A database that restarts, or fails over, cuts every connection at once: that is no reason to leave a provider
-                // out. Whether the lease that was cut off was made nobody knows. If it was, its slots pass unused, which
-                // exceeds nothing; and what it gave back is not given back twice.
+                // A database restart cuts every connection and is no reason to leave out a provider. A lost lease's
+                // permits expire unused, and its refund is not repeated.
                 terms.back = None;
                 tokio::time::sleep(pause).await;
             }

@@ -1,27 +1,25 @@
-//! Refusals that are meant for robots: the marks that the common bot walls leave in what they answer.
+//! Recognises refusals by common bot checks.
 
 use reqwest::header::HeaderMap;
 
-/// Bytes of a refusal that are looked at; the marks are in its head.
+/// Bytes searched; the marks are at the beginning.
 pub(super) const LOOKED_AT: usize = 64 * 1024;
 
-/// Statuses a bot wall answers with.
 pub(super) fn may_be(status: u16) -> bool {
     matches!(status, 401 | 403 | 405 | 406 | 418 | 429 | 503 | 520..=530)
 }
 
-/// Headers that only a wall's challenge carries.
+/// Headers that only a bot check sends.
 pub(super) fn says_so(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
-    // Cloudflare's documented mark; DataDome's; AWS WAF's.
+    // Marks of Cloudflare (documented), DataDome and AWS WAF.
     is("cf-mitigated", "challenge")
         || headers.contains_key("x-datadome")
         || is("x-amzn-waf-action", "challenge")
         || is("x-amzn-waf-action", "captcha")
 }
 
-/// Marks in the body of a refusal, in lower case. In a page that is served they would prove nothing; in a refusal they
-/// say who refuses.
+/// Whether a refusal's body contains a mark. In a served page it would prove nothing.
 pub(super) fn shows(body: &[u8]) -> bool {
     const MARKS: [&str; 26] = [
         // Cloudflare
@@ -46,7 +44,7 @@ pub(super) fn shows(body: &[u8]) -> bool {
         "ddos-guard",
         "qrator",
         "smartcaptcha",
-        // Whoever it is
+        // Any vendor
         "g-recaptcha",
         "h-captcha",
         "hcaptcha",

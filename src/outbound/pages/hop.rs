@@ -1,4 +1,4 @@
-//! What one answer means: where it leads, what it asks of us, why it is no page.
+//! Interprets one response: redirect, cool-down, or error.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::transfer::AtCap;
 use super::{Hop, blocked};
 use crate::domain::{Clock as _, SystemClock};
 
-/// The rest after a 429 that names no time: twice a minute is not hammering.
+/// Cool-down after a 429 without a time.
 const UNNAMED_REST: Duration = Duration::from_secs(30);
 
-/// A hop that failed when it was recorded fails now.
+/// A recorded failure fails again.
 pub(super) fn failed_then(failure: Failure, url: &Url) -> FetchError {
     let detail = failure.detail;
     match failure.label.as_str() {
@@ -31,7 +31,6 @@ pub(super) fn failed_then(failure: Failure, url: &Url) -> FetchError {
     }
 }
 
-/// Whether a host that answers so wants to be left alone, and for how long.
 pub(super) fn rest_asked_for(hop: &Hop) -> Option<Duration> {
     let named = || {
         let text = |name| hop.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
@@ -44,7 +43,7 @@ pub(super) fn rest_asked_for(hop: &Hop) -> Option<Duration> {
     }
 }
 
-/// What a status other than 2xx means. Where a wall against robots may have spoken, its words are looked at.
+/// For a status other than 2xx. Reads the body if it may be a bot check.
 pub(super) async fn refusal(hop: Hop) -> FetchError {
     let status = hop.status;
     let is_wall = blocked::may_be(status)
@@ -55,13 +54,13 @@ pub(super) async fn refusal(hop: Hop) -> FetchError {
     if is_wall { FetchError::BotWall { status } } else { FetchError::Status(status) }
 }
 
-/// Where a redirect leads. `None` when it is none, an error when its target cannot be used.
+/// Returns the target of a redirect, `None` for other statuses, an error for an unusable target.
 pub(super) fn redirect_target(hop: &Hop, url: &Url) -> Result<Option<Url>, FetchError> {
     if !matches!(hop.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let Some(location) = hop.headers.get(LOCATION) else { return Err(FetchError::Status(hop.status)) };
-    // Servers send raw UTF-8 here; the header type only calls ASCII a string.
+    // Servers send raw UTF-8; the header type accepts only ASCII as a string.
     let location = std::str::from_utf8(location.as_bytes()).map_err(|_not_utf8| FetchError::BadUrl)?;
     url.join(location.trim()).map(Some).map_err(|_no_url| FetchError::BadUrl)
 }

@@ -1,7 +1,7 @@
-//! Slots to ask a host in: so many requests at once, a pause between two of them, and rest for those who ask for it.
+//! Permits to request pages from a host: concurrency, a pause between requests, and the host's cool-down.
 //!
-//! A process on its own keeps them in memory. Processes that share a database lease each slot there, so that a host sees
-//! the pace of one visitor; where the database cannot be asked, the host is not asked either.
+//! A single process keeps them in memory. Processes with a shared database lease permits there, so that a host sees one
+//! visitor. Without the database the host is not requested.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,46 +15,41 @@ use tokio_util::task::TaskTracker;
 
 use crate::store::{HostLease, HostPlace, HostTerms, Store};
 
-/// Hosts that are known before those that matter no more are let go.
+/// Maximum known hosts; beyond it unused ones are forgotten.
 const HOSTS_KEPT: usize = 1024;
-/// The longest rest that is granted, whatever a host asks for: afterwards it is asked once, and may say so again.
+/// Maximum cool-down. Afterwards one request may renew it.
 const LONGEST_REST: Duration = Duration::from_hours(1);
 
-/// Between two looks whether a place at a host is free; half as much again by chance, so that processes do not ask in
-/// step.
+/// Interval between checks for a free place, plus up to half by chance, so that processes do not check together.
 const LOOK_AGAIN: Duration = Duration::from_millis(150);
-/// A place that cannot be given back within this is left to lapse, which it does soon after by itself.
+/// Maximum time to return a place. It also expires by itself.
 const GIVING_BACK: Duration = Duration::from_secs(5);
 
-/// Why there is no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoSlot {
-    /// The host is left alone for this long yet.
+    /// The host is in cool-down for this long.
     Resting(Duration),
-    /// None is free in time, or nobody can say.
+    /// None is free in time, or the database is unavailable.
     Busy,
 }
 
-/// A slot that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wish<'a> {
+pub(super) struct HostLeaseRequest<'a> {
     pub(super) host: &'a str,
-    /// Between the beginning of this request and the next.
+    /// Time between starts of requests.
     pub(super) pause: Duration,
-    /// The slot must come before.
+    /// Latest time of the permit.
     pub(super) end: Instant,
-    /// How long the request may take.
+    /// Maximum duration of the request.
     pub(super) hold: Duration,
 }
 
-/// All hosts this process fetches from.
 #[derive(Debug)]
 pub(super) struct Hosts {
     per_host: usize,
     known: Mutex<HashMap<String, Arc<Host>>>,
-    /// Where the slots are leased; none: this process is on its own.
+    /// `None` for a single process.
     fleet: Option<Store>,
-    /// What gives places back.
     tasks: TaskTracker,
 }
 
@@ -66,13 +61,12 @@ struct Host {
 
 #[derive(Debug)]
 struct Calendar {
-    /// When the next request may begin.
+    /// Earliest start of the next request.
     next: Instant,
     rests_until: Option<Instant>,
 }
 
-/// The right to send one request. Its place in this process is free again when it is dropped, that in the fleet a moment
-/// later.
+/// The right to send one request. After a drop its place is free here at once, in the fleet a moment later.
 #[derive(Debug)]
 pub(super) struct Slot {
     host: Arc<Host>,
@@ -80,7 +74,7 @@ pub(super) struct Slot {
     leased: Option<Leased>,
 }
 
-/// A place in the fleet. Whoever drops it, also in the middle of a request, gives it back in the background.
+/// A place in the fleet. A drop, also during a request, returns it in the background.
 #[derive(Debug)]
 struct Leased {
     store: Store,
@@ -94,29 +88,26 @@ impl Hosts {
         Self { per_host: per_host.max(1), known: Mutex::default(), fleet: None, tasks: TaskTracker::new() }
     }
 
-    /// Leases slots from the store that the fleet shares, from now on.
     pub(super) fn share(&mut self, store: Store) {
         self.fleet = Some(store);
     }
 
-    /// Where what is known of hosts is shared.
     pub(super) fn fleet(&self) -> Option<&Store> {
         self.fleet.as_ref()
     }
 
-    /// Waits for a place at the host and for the pause since the request before; the caller bounds the wait. A host at
-    /// rest is not waited for.
-    pub(super) async fn slot(&self, wish: Wish<'_>) -> Result<Slot, NoSlot> {
+    /// Waits for a place and the pause; the caller limits the wait. Fails at once in a cool-down.
+    pub(super) async fn slot(&self, wish: HostLeaseRequest<'_>) -> Result<Slot, NoSlot> {
         let host = self.host(wish.host);
         host.awake()?;
-        // It is never closed.
+        // Never closed.
         let place = Arc::clone(&host.places).acquire_owned().await.ok();
         let mut slot = Slot { host, _place: place, leased: None };
         match &self.fleet {
-            // Those that need no pause are on this network: nobody is spared there.
+            // A host without a pause is on this network and needs no sharing.
             Some(store) if !wish.pause.is_zero() => slot.leased = Some(self.lease(&slot.host, store, wish).await?),
             _ => {
-                // Those before may have been told to wait.
+                // Earlier requests may have started a cool-down.
                 let begin = slot.host.reserve(wish.pause)?;
                 sleep_until(begin).await;
             }
@@ -125,9 +116,8 @@ impl Hosts {
         Ok(slot)
     }
 
-    /// Waits for a slot of the fleet, and for its moment.
-    async fn lease(&self, host: &Host, store: &Store, wish: Wish<'_>) -> Result<Leased, NoSlot> {
-        let Wish { host: name, pause, end, hold } = wish;
+    async fn lease(&self, host: &Host, store: &Store, wish: HostLeaseRequest<'_>) -> Result<Leased, NoSlot> {
+        let HostLeaseRequest { host: name, pause, end, hold } = wish;
         loop {
             host.awake()?;
             let patience = end.saturating_duration_since(Instant::now());
@@ -136,7 +126,7 @@ impl Hosts {
                 Ok(HostLease::Granted { first_in, place }) => {
                     let (store, tasks) = (store.clone(), self.tasks.clone());
                     let leased = Leased { store, host: name.to_owned(), place, tasks };
-                    // Whoever stops waiting drops it.
+                    // A caller that leaves drops it.
                     sleep(first_in).await;
                     return Ok(leased);
                 }
@@ -150,7 +140,7 @@ impl Hosts {
                     sleep(look_again.min(lapses_in)).await;
                 }
                 Err(error) => {
-                    tracing::warn!(host = name, %error, "a page is not fetched: the store cannot say who may ask now");
+                    tracing::warn!(host = name, %error, "page not fetched because the shared host limit is unavailable");
                     return Err(NoSlot::Busy);
                 }
             }
@@ -161,7 +151,7 @@ impl Hosts {
         let now = Instant::now();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= HOSTS_KEPT && !known.contains_key(name) {
-            // Those in use are held by someone else too.
+            // Hosts in use have further references.
             known.retain(|_name, host| Arc::strong_count(host) > 1 || host.matters(now));
         }
         let host = known.entry(name.to_owned()).or_insert_with(|| {
@@ -214,26 +204,26 @@ impl Calendar {
 }
 
 impl Slot {
-    /// The host wants to be left alone from now on. Of two such wishes the longer one counts.
+    /// Starts the host's cool-down. The longer of two counts.
     pub(super) async fn rest(&self, wait: Duration) {
         self.host.rest(wait);
         let Some(Leased { store, host, .. }) = &self.leased else { return };
         if let Err(error) = store.rest_host(host, wait.min(LONGEST_REST)).await {
-            tracing::warn!(host, %error, "other processes could not be told that the host wants to be left alone");
+            tracing::warn!(host, %error, "sharing a host's cool-down failed");
         }
     }
 }
 
 impl Drop for Leased {
     fn drop(&mut self) {
-        // Without a runtime the place lapses.
+        // Without a runtime the place expires.
         let Ok(runtime) = Handle::try_current() else { return };
         let (store, host, place) = (self.store.clone(), std::mem::take(&mut self.host), self.place);
         let giving_back = async move {
             match timeout(GIVING_BACK, store.give_host_back(&host, place)).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(host, %error, "the place at the host was not given back; it lapses"),
-                Err(_elapsed) => tracing::debug!(host, "the place at the host was not given back in time; it lapses"),
+                Ok(Err(error)) => tracing::debug!(host, %error, "host permit could not be returned; it expires"),
+                Err(_elapsed) => tracing::debug!(host, "host permit could not be returned in time; it expires"),
             }
         };
         self.tasks.spawn_on(giving_back, &runtime);
@@ -246,9 +236,9 @@ mod tests {
 
     const PAUSE: Duration = Duration::from_millis(60);
 
-    fn wish(host: &str, pause: Duration) -> Wish<'_> {
+    fn wish(host: &str, pause: Duration) -> HostLeaseRequest<'_> {
         let hold = Duration::from_secs(10);
-        Wish { host, pause, end: Instant::now() + hold, hold }
+        HostLeaseRequest { host, pause, end: Instant::now() + hold, hold }
     }
 
     #[tokio::test]
@@ -261,7 +251,6 @@ mod tests {
         }
         let waited = hosts.host("a.example").calendar().next;
         assert!(waited > Instant::now(), "the next one waits too");
-        // Three pauses are reserved at one, whose times are known without waiting for them.
         let host = hosts.host("b.example");
         let begins: Vec<Instant> = (0..3).map(|_| host.reserve(PAUSE).unwrap()).collect();
         assert!(begins[0] <= Instant::now(), "another host has a calendar of its own");

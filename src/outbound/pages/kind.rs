@@ -1,15 +1,14 @@
-//! What is a page: by its content type, and by the first bytes where that says too little. Pure.
+//! Decides whether a response is a page, by content type and first bytes. Pure.
 
-/// Whether a content type is text that the reading room understands. Feeds and other XML count; JSON does not.
+/// Whether the `reading` crate can read a content type. Feeds and other XML count; JSON does not.
 pub(super) fn is_readable(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(essence.as_str(), "" | "text/html" | "text/plain" | "text/xml" | "application/xml" | "application/xhtml+xml")
         || essence.ends_with("+xml") && essence != "image/svg+xml"
-        // Servers that do not know say this; the body decides.
+        // For unknown types the body decides.
         || matches!(essence.as_str(), "application/octet-stream" | "unknown/unknown" | "content/unknown" | "none")
 }
 
-/// What a body is that claims to be text and is not, by its first bytes.
 pub(super) fn of_binary(body: &[u8]) -> Option<&'static str> {
     const KINDS: [(&[u8], &str); 7] = [
         (b"%PDF-", "application/pdf"),
@@ -23,7 +22,7 @@ pub(super) fn of_binary(body: &[u8]) -> Option<&'static str> {
     if let Some((_, kind)) = KINDS.iter().find(|(magic, _)| body.starts_with(magic)) {
         return Some(kind);
     }
-    // UTF-16 and UTF-32 with a byte order mark are full of NULs, and so is UTF-16 markup without one; other text has none.
+    // UTF-16 and UTF-32 with a byte order mark, and UTF-16 markup, contain NULs; other text does not.
     let is_wide = [b"\xff\xfe".as_slice(), b"\xfe\xff", b"\0\0\xfe\xff", b"<\0", b"\0<"]
         .iter()
         .any(|mark| body.starts_with(mark));

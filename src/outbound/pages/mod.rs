@@ -1,14 +1,16 @@
-//! Fetches pages that strangers wrote and linked: from public addresses only, bounded in bytes, time and hops.
+//! Fetches untrusted pages: from public addresses only, with limits on bytes, time and redirects.
 //!
-//! Every redirect is followed by hand, and every hop passes all checks anew: scheme, user information, deny list,
-//! address, the site's `robots.txt` (`permission`), the slots and rest of a host (`hosts`), which processes share. Bodies
-//! come through `transfer`, which bounds their time and what compression makes of them; `kind` tells pages from other
-//! things. No cookies, no keys, no proxy. A page that refuses us (403, a bot wall) is left alone: `blocked` names it,
-//! nothing evades it. A redirect by markup or script is not followed; the reading room takes such a page for the empty
-//! one it is.
+//! Every hop passes all checks again:
 //!
-//! To add a rule for a hop, put it into [`PageFetcher::check`] where it needs no network, else beside `permission`; to
-//! add a cause of failure, a variant of [`FetchError`] with its label, and the label to the catalogue.
+//! 1. scheme, user information, deny list and address ([`PageFetcher::check`]),
+//! 2. `robots.txt` (`permission`),
+//! 3. a permit for the host and its cool-down, shared by all processes (`hosts`).
+//!
+//! `transfer` reads bodies, `kind` rejects other content, `blocked` recognises bot checks. The fetcher never evades a
+//! bot check, sends cookies or keys, uses a proxy, or follows a redirect in markup or script.
+//!
+//! To add a rule, extend [`PageFetcher::check`] if it needs no network, else the code next to `permission`. To add a
+//! cause of failure, add a [`FetchError`] variant and its label to the metrics catalogue.
 
 mod blocked;
 mod hop;
@@ -32,7 +34,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use hop::{failed_then, redirect_target, refusal, rest_asked_for};
-use hosts::{Hosts, NoSlot, Slot, Wish};
+use hosts::{HostLeaseRequest, Hosts, NoSlot, Slot};
 use permission::Permissions;
 use transfer::AtCap;
 
@@ -43,46 +45,43 @@ use super::excerpt::excerpt;
 use super::fetch_error::{FetchError, classify};
 use super::names;
 use super::observer::{NoObserver, Observer};
-use super::record::{Recorder, Tape};
+use super::record::{ExchangeRecorder, Recorder};
 use super::replay::{Archive, RecordedOutcome};
 use super::response::header_map;
 use super::ssrf_guard::{self, Guard, GuardedResolver, Lookup};
 use crate::domain::limits::is_storable_url;
 use crate::store::Store;
 
-/// From the request to the head of the answer. A server that thinks for longer does not deliver the page in time either.
+/// Maximum time from the request to the response head.
 const FIRST_BYTE: Duration = Duration::from_secs(10);
-/// Of one HTTP/2 header list, bytes.
+/// Bytes of an HTTP/2 header list.
 const LARGEST_HEADERS: u32 = 64 * 1024;
-/// An etag or date that is longer is not kept.
+/// A longer etag or date is not kept.
 const LONGEST_VALIDATOR: usize = 512;
-/// What is asked for: pages first, anything readable next.
 const ACCEPTED: &str = "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.8,application/xml;q=0.7,*/*;q=0.1";
 
-/// How pages are fetched.
 #[derive(Debug, Clone)]
 pub struct PageSettings {
-    /// For one page with all its redirects.
+    /// Maximum time for a page with all redirects.
     pub timeout: Duration,
-    /// To a TCP and TLS connection: a host slower than this does not deliver the page in time either.
+    /// Maximum time for TCP and TLS.
     pub connect_timeout: Duration,
-    /// Of a body, after decompression.
+    /// Maximum body size after decompression.
     pub max_bytes: usize,
-    /// Opens private addresses and any port; for tests against a local server.
+    /// Allows private addresses and any port, for tests.
     pub allow_private: bool,
-    /// Ports beside 80 and 443.
+    /// Allowed ports in addition to 80 and 443.
     pub extra_ports: Vec<u16>,
     pub user_agent: String,
-    /// Redirects followed at most.
     pub max_redirects: usize,
-    /// Requests at a time, to all hosts together.
+    /// Concurrent requests to all hosts.
     pub concurrency: usize,
-    /// Requests to one host at a time, of all processes in a fleet together.
+    /// Concurrent requests to one host, over the whole fleet.
     pub per_host: usize,
-    /// Between the beginnings of two requests to one host; more where its `robots.txt` asks for more. Hosts on private
-    /// addresses, which only tests open, are not spared.
+    /// Minimum time between starts of requests to one host; `robots.txt` may extend it. Does not apply to private
+    /// addresses.
     pub host_pause: Duration,
-    /// Whether sites may forbid us pages. Switched off for one's own sites only.
+    /// Obeys `robots.txt`. Switch off for your own sites only.
     pub respect_robots: bool,
 }
 
@@ -104,19 +103,16 @@ impl Default for PageSettings {
     }
 }
 
-/// Where pages come from.
 #[derive(Debug, Clone)]
 pub enum PageSource {
     Live,
-    /// Every hop is kept.
     Record(Arc<Recorder>),
     Replay(Arc<Archive>),
 }
 
-/// A page as it was served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedPage {
-    /// After all redirects, without a fragment.
+    /// After redirects, without a fragment.
     pub final_url: Url,
     /// 200 to 299.
     pub status: u16,
@@ -125,12 +121,11 @@ pub struct FetchedPage {
     pub body: Vec<u8>,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// A redirect led from https to http.
+    /// Whether a redirect led from https to http.
     pub downgraded: bool,
 }
 
-/// What a server gave us to ask whether a page has changed, as it wrote it: weak etags too, which is what a reader of
-/// the text wants.
+/// The validators of a response, as sent. Weak etags suffice for the text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validators {
     pub etag: Option<String>,
@@ -144,18 +139,16 @@ impl Validators {
         Self { etag: kept(ETAG), last_modified: kept(LAST_MODIFIED) }
     }
 
-    /// Without any, a server cannot be asked.
     pub fn is_empty(&self) -> bool {
         self.etag.is_none() && self.last_modified.is_none()
     }
 }
 
-/// What came of asking for a page that is known already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fetched {
-    /// It is another now, or the server does not say: here it is.
+    /// The page changed, or the server does not report whether it did.
     Page(FetchedPage),
-    /// It is what it was. The validators are those to ask with the next time.
+    /// The page is unchanged. Contains the validators for the next request.
     NotModified(Validators),
 }
 
@@ -164,7 +157,7 @@ enum Source {
     Replay(Arc<Archive>),
 }
 
-/// Fetches pages. Share one: it holds the connections and the hosts' slots.
+/// Fetches pages. Share one instance: it holds connections and permits.
 pub struct PageFetcher {
     settings: PageSettings,
     source: Source,
@@ -181,21 +174,19 @@ impl fmt::Debug for PageFetcher {
     }
 }
 
-/// One answer, before anything is concluded from it.
 struct Hop {
     status: u16,
     headers: HeaderMap,
     body: HopBody,
 }
 
-/// What one request led to.
 enum Step {
     Next(Url),
     Fetched(Fetched),
 }
 
 enum HopBody {
-    Live(reqwest::Response, Option<Box<Tape>>),
+    Live(reqwest::Response, Option<Box<ExchangeRecorder>>),
     Recorded(Vec<u8>),
 }
 
@@ -228,15 +219,13 @@ impl PageFetcher {
         Ok(Self { settings, source, guard, places, hosts, permissions, observer: Arc::new(NoObserver) })
     }
 
-    /// Tells this observer of the cache of `robots.txt`.
     #[must_use]
     pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observer = observer;
         self
     }
 
-    /// Spares hosts together with every process that shares the store. The embedded store belongs to one process, which
-    /// needs no agreement.
+    /// Shares host limits with every process of the store. The embedded store has one process.
     #[must_use]
     pub fn in_fleet(mut self, store: &Store) -> Self {
         if !store.is_embedded() {
@@ -245,8 +234,7 @@ impl PageFetcher {
         self
     }
 
-    /// Fetches one page, following redirects. `is_denied` is asked for the host of every hop, lower case and without a
-    /// trailing dot.
+    /// Fetches a page and follows redirects. `is_denied` gets each hop's host in lower case, without a trailing dot.
     pub async fn fetch(
         &self,
         url: &Url,
@@ -255,13 +243,13 @@ impl PageFetcher {
     ) -> Result<FetchedPage, FetchError> {
         match self.fetch_if_changed(url, &Validators::default(), deadline, is_denied).await? {
             Fetched::Page(page) => Ok(page),
-            // Nobody asked for it: a 304 without a question is an answer without a page.
+            // A 304 to an unconditional request has no page.
             Fetched::NotModified(_) => Err(FetchError::Status(304)),
         }
     }
 
-    /// The same for a page that was fetched before from this very address, with what its server gave along. They are
-    /// sent to this address alone and not to where it redirects.
+    /// Like [`PageFetcher::fetch`], with the validators of an earlier fetch. They go to this address only, not to a
+    /// redirect's target.
     pub async fn fetch_if_changed(
         &self,
         url: &Url,
@@ -274,7 +262,7 @@ impl PageFetcher {
         url.set_fragment(None);
         let end = patience.min(deadline);
         match timeout_at(end, self.follow(url, known, end, is_denied)).await {
-            // Both end at one moment; who looks first is chance.
+            // Either timer may be seen first.
             Ok(Err(FetchError::HostBusy { .. } | FetchError::Timeout)) | Err(_) if Instant::now() >= deadline => {
                 Err(FetchError::Deadline)
             }
@@ -313,9 +301,8 @@ impl PageFetcher {
         Err(FetchError::TooManyRedirects)
     }
 
-    /// One request, in a slot of the host.
     async fn step(&self, url: &Url, known: &Validators, slot: &Slot) -> Result<Step, FetchError> {
-        // After the host gave a slot, so that waiting for a slow host holds no place; it is never closed.
+        // After the host's permit, so that waiting for a slow host uses no place. Never closed.
         let _place = self.places.acquire().await.ok();
         let hop = self.hop(url, known).await?;
         if let Some(next) = redirect_target(&hop, url)? {
@@ -334,7 +321,7 @@ impl PageFetcher {
         Ok(Step::Fetched(Fetched::Page(self.read(hop, url.clone()).await?)))
     }
 
-    /// All rules that need no network; gives the host.
+    /// Applies the rules that need no network. Returns the host.
     fn check(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<String, FetchError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(FetchError::Scheme);
@@ -353,13 +340,13 @@ impl PageFetcher {
         Ok(host)
     }
 
-    /// Waits for a slot of the host, until `end` at most: a page that gets none says nothing of its server.
+    /// Waits for the host's permit until `end`. A missing permit is no fault of the server.
     async fn slot(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Slot, FetchError> {
         let is_private = ssrf_guard::is_private_host(host);
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
-        let wish = Wish { host, pause, end, hold: self.settings.timeout };
+        let wish = HostLeaseRequest { host, pause, end, hold: self.settings.timeout };
         match timeout_at(end, self.hosts.slot(wish)).await {
-            // Given at the very end, it would only serve to begin what cannot be finished.
+            // Too late to finish a request.
             Ok(Ok(slot)) if Instant::now() < end => Ok(slot),
             Ok(Err(NoSlot::Resting(rest))) => Err(FetchError::HostResting { host: host.to_owned(), rest }),
             Ok(Ok(_) | Err(NoSlot::Busy)) | Err(_) => Err(FetchError::HostBusy { host: host.to_owned() }),
@@ -373,7 +360,7 @@ impl PageFetcher {
                     .get(url.clone())
                     .header(ACCEPT, HeaderValue::from_static(ACCEPTED))
                     .header(ACCEPT_ENCODING, HeaderValue::from_static(decode::ACCEPTED));
-                // A recording must hold the page itself, not the word that it is what somebody else has.
+                // A recording must contain the page, not a 304.
                 let known = recorder.is_none().then_some(known);
                 let conditions =
                     known.map(|known| [(IF_NONE_MATCH, &known.etag), (IF_MODIFIED_SINCE, &known.last_modified)]);
@@ -387,11 +374,12 @@ impl PageFetcher {
                     Err(_elapsed) => Err(FetchError::Timeout),
                 };
                 if let (Some(recorder), Err(error)) = (recorder, &answer) {
-                    Tape::failed(recorder, url, error);
+                    ExchangeRecorder::failed(recorder, url, error);
                 }
                 let response = answer?;
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                let tape = recorder.as_ref().map(|recorder| Box::new(Tape::new(recorder, url, status, &headers)));
+                let tape =
+                    recorder.as_ref().map(|recorder| Box::new(ExchangeRecorder::new(recorder, url, status, &headers)));
                 Ok(Hop { status, headers, body: HopBody::Live(response, tape) })
             }
             Source::Replay(archive) => {

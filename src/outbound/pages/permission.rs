@@ -1,5 +1,7 @@
-//! Whether a site lets us fetch a page: its `robots.txt`, asked for once and kept. Processes that share a database ask
-//! once for all of them.
+//! Whether a site permits fetching a page, by its `robots.txt`.
+//!
+//! The file is cached, and shared by all processes of a database. If the server fails to send it, the site's pages are
+//! forbidden for some minutes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,34 +19,32 @@ use super::hop::redirect_target;
 use super::{AtCap, PageFetcher};
 use crate::store::{RobotsLook, Store, StoreError};
 
-/// How long a file is believed; RFC 9309 (2.4) allows no more than a day.
+/// Cache lifetime; RFC 9309 (2.4) allows at most a day.
 const KEPT: Duration = Duration::from_hours(24);
-/// After a server failed over its file, it is asked again no sooner.
+/// Time before a failed file is requested again.
 const ASKED_AGAIN: Duration = Duration::from_mins(5);
-/// Memory for the rules of all sites together, bytes. A site's rules for us are some hundred bytes.
+/// Cache size, bytes. A site's rules have some hundred bytes.
 const MEMORY: u64 = 8 * 1024 * 1024;
-/// What an entry costs beside its rules.
+/// Bytes of an entry without rules.
 const ENTRY: u32 = 512;
-/// Redirects of the file that are followed; behind more of them there is no file (RFC 9309, 2.3.1.2).
+/// Maximum redirects; after more there is no file (RFC 9309, 2.3.1.2).
 const REDIRECTS: usize = 5;
-/// The file may take this long, and no more than half of the page's time.
+/// Maximum time for the file; also at most half of the page's time.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest pause that a site may ask for. A page has seconds, not minutes: a site that wants more is asked at this
-/// pace, and gives fewer pages.
+/// Maximum pause that a site may request. A page has seconds; a stricter site gives fewer pages.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
-/// Between two looks whether another process has the file.
+/// Interval between checks for another process's file.
 const LOOK_AGAIN: Duration = Duration::from_millis(150);
 
-/// What is known of one site.
 #[derive(Debug, Clone)]
 struct Known {
-    /// None: its server failed. What it would say is not known, so everything is forbidden for now (2.3.1.4).
+    /// `None`: the server failed, so everything is forbidden for now (RFC 9309, 2.3.1.4).
     rules: Option<Arc<Robots>>,
     lasts: Duration,
 }
 
-/// What a site served: nothing where it failed, an empty file where it has none.
+/// A site's file: `None` if the server failed, empty if there is no file.
 type File = Option<Vec<u8>>;
 
 impl Known {
@@ -53,7 +53,7 @@ impl Known {
     }
 }
 
-/// The files of all sites asked lately, by scheme, host and port.
+/// By scheme, host and port.
 #[derive(Debug)]
 pub(super) struct Permissions {
     known: Cache<String, Known>,
@@ -91,7 +91,7 @@ impl Permissions {
 }
 
 impl PageFetcher {
-    /// Gives the pause the site asks for between two requests, zero where it asks for none.
+    /// Returns the pause that the site requests between two requests.
     pub(super) async fn permission(
         &self,
         url: &Url,
@@ -107,8 +107,8 @@ impl PageFetcher {
         let known = if let Some(known) = known {
             known
         } else {
-            // Single flight: whoever comes meanwhile waits for the same answer. When the one who asks runs out of time,
-            // one of those who wait asks anew. Errors are not kept: they are those of the page as well.
+            // Single flight: concurrent callers share one request, and one of them requests again if the first leaves.
+            // Errors are not cached, because they may be the page's.
             let is_private = ssrf_guard::is_private_host(host);
             let known = self.learn(&site, url, is_private, is_denied);
             let known = self.permissions.known.try_get_with(site.clone(), known).await;
@@ -121,7 +121,6 @@ impl PageFetcher {
         }
     }
 
-    /// What the fleet knows of a site, or else the site itself says.
     async fn learn(
         &self,
         site: &str,
@@ -132,12 +131,12 @@ impl PageFetcher {
         let patience = PATIENCE.min(self.settings.timeout / 2);
         let fleet = self.hosts.fleet().filter(|_| !is_private);
         if let Some(store) = fleet {
-            // Not heard in time: who asks is as good as gone.
+            // If the other process is too slow, this one requests the file.
             let heard = timeout(patience, heard(store, site, patience)).await.unwrap_or(Ok(None));
             match heard {
                 Ok(Some(known)) => return Ok(known),
                 Ok(None) => {}
-                Err(error) => tracing::warn!(site, %error, "what others know of robots.txt cannot be had"),
+                Err(error) => tracing::warn!(site, %error, "shared robots.txt cache unavailable; fetching it directly"),
             }
         }
         let file = match timeout(patience, self.robots_of(url, is_denied)).await {
@@ -150,7 +149,7 @@ impl PageFetcher {
                 Err(_of_the_page) => store.ask_robots_again(site).await,
             };
             if let Err(error) = told {
-                tracing::warn!(site, %error, "others cannot be told what robots.txt says");
+                tracing::warn!(site, %error, "sharing robots.txt failed");
             }
         }
         file.map(|file| Known::of(&file, self.permissions.lasts(&file)))
@@ -164,24 +163,24 @@ impl PageFetcher {
             url.set_fragment(None);
             match self.check(&url, is_denied) {
                 Ok(_host) => {}
-                // A redirect that leads to nothing fetchable leads to no file.
+                // A redirect to an unusable URL means no file.
                 Err(FetchError::BadUrl | FetchError::Scheme) => return Ok(none()),
                 Err(error) => return Err(error),
             }
             let _place = self.places.acquire().await.ok();
             let hop = match self.hop(&url, &super::Validators::default()).await {
-                // Recordings made before the file was asked for hold none; what they do hold was fetched then.
+                // Old recordings have no `robots.txt`; their pages were fetched.
                 Err(FetchError::NoRecording) => return Ok(none()),
                 outcome => outcome?,
             };
             match hop.status {
-                // Half a file may lack the rule that forbids.
+                // A partial file may lack the forbidding rule.
                 200..=299 => return Ok(hop.body.read(robots::MAX_BYTES, AtCap::Cut).await.ok()),
                 301 | 302 | 303 | 307 | 308 => match redirect_target(&hop, &url) {
                     Ok(Some(next)) => url = next,
                     _ => return Ok(none()),
                 },
-                // "Not now" is no "there is none".
+                // "Not now" is not "no file".
                 429 | 500.. => return Ok(None),
                 _ => return Ok(none()),
             }
@@ -190,7 +189,7 @@ impl PageFetcher {
     }
 }
 
-/// What another process heard of a site, waited for while it asks; none where it is ours to ask.
+/// Waits for another process's file; `None` if this process must request it.
 async fn heard(store: &Store, site: &str, patience: Duration) -> Result<Option<Known>, StoreError> {
     loop {
         match store.look_at_robots(site, patience).await? {

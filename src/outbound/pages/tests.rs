@@ -1,4 +1,4 @@
-//! Fetching pages from servers that misbehave, over real sockets.
+//! Fetching pages from misbehaving servers over real sockets.
 
 mod changes;
 mod fleet;
@@ -27,7 +27,7 @@ fn settings() -> PageSettings {
         max_bytes: 20_000,
         allow_private: true,
         host_pause: Duration::ZERO,
-        // Its own tests ask for it; these count requests.
+        // Tested separately; these tests count requests.
         respect_robots: false,
         ..PageSettings::default()
     }
@@ -51,7 +51,7 @@ fn redirect(status: u16, to: &str) -> Reply {
     answer(status, &[("location", to)], "")
 }
 
-/// Every name has these addresses, at the server's port.
+/// Resolves every name to these addresses, at the server's port.
 fn named(addresses: Vec<SocketAddr>) -> Lookup {
     Arc::new(move |_name| {
         let addresses = addresses.clone();
@@ -93,7 +93,7 @@ async fn private_addresses_are_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn every_hop_is_checked_anew() {
-    // The first hop needs the private server, so the guard is tried hop by hop with what else is refused.
+    // The first hop needs the private server.
     let cases = [
         ("http://denied.example/", "denied"),
         ("//denied.example/x", "denied"),
@@ -113,7 +113,7 @@ async fn every_hop_is_checked_anew() {
     }
 }
 
-/// Stands for a public address: the guard of these tests lets it through, and no other local one.
+/// Represents a public address: the only local one that the guard of these tests allows.
 const OUTSIDE: [u8; 4] = [127, 0, 0, 77];
 
 fn public_or_outside(ip: IpAddr) -> bool {
@@ -186,7 +186,7 @@ async fn page_is_refused_before_a_request_when_its_port_is_not_one_of_the_web() 
     assert!(server.seen().is_empty());
 }
 
-/// The loopback addresses stand for public ones of this machine.
+/// The loopback addresses replace public ones of this machine.
 #[tokio::test]
 async fn page_is_refused_when_its_address_is_this_machines_own() {
     let server = TestServer::start([answer(200, &[HTML], "metrics of this machine")]).await;
@@ -194,7 +194,6 @@ async fn page_is_refused_when_its_address_is_this_machines_own() {
     let guarded = PageFetcher::with_guard(settings(), PageSource::Live, system_lookup(), guard()).unwrap();
     let error = fetch_with(&guarded, server.url.as_str()).await.unwrap_err();
     assert_eq!(error, FetchError::OwnAddress { host: "127.0.0.1".to_owned() });
-    // By a name, and behind a redirect, too.
     let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
     let guarded = PageFetcher::with_guard(settings(), PageSource::Live, lookup, guard()).unwrap();
     let error = fetch_with(&guarded, "http://this-machine.example/").await.unwrap_err();
@@ -214,7 +213,7 @@ async fn a_name_that_answers_differently_the_second_time_gains_nothing() {
     let asked = Arc::new(AtomicUsize::new(0));
     let (count, port) = (Arc::clone(&asked), server.port());
     let lookup: Lookup = Arc::new(move |_name| {
-        // 192.0.2.0/24 stands for a private answer that comes with a public one, and later alone.
+        // 192.0.2.0/24 replaces a private address that comes with a public one, and later alone.
         let first = count.fetch_add(1, Ordering::SeqCst) == 0;
         let public = SocketAddr::from(([8, 8, 8, 8], port));
         let private = SocketAddr::from(([127, 0, 0, 1], port));
@@ -303,7 +302,6 @@ async fn slow_pages_end_with_the_clock() {
 async fn one_host_gets_two_requests_at_a_time() {
     let server = TestServer::start([Reply::Hang]).await;
     let fetcher = fetcher(PageSettings { timeout: Duration::from_secs(1), ..settings() });
-    // Those that wait give up before the places are free again.
     let start = Instant::now();
     let outcomes = futures::future::join_all((0..6).map(|number| {
         let patience = if number < 2 { Duration::from_secs(30) } else { Duration::from_millis(500) };
@@ -329,7 +327,7 @@ async fn unreachable_servers_are_told_apart() {
     let talker = std::thread::spawn(move || {
         let (mut stream, _) = plain.accept().unwrap();
         io::Write::write_all(&mut stream, b"HTTP/1.1 400 Speak TLS\r\n\r\n").unwrap();
-        // Read what the client says until it hangs up, so that it is not met with a reset instead.
+        // Reads until the client hangs up, so that it gets no reset.
         drop(io::Read::read_to_end(&mut stream, &mut Vec::new()));
     });
     let error = fetch_with(&fetcher, &format!("https://{address}/")).await.unwrap_err();

@@ -1,11 +1,14 @@
-//! Keeps exchanges as they happen, for [`super::replay`]: one file per run, one exchange a line, written at once.
+//! Records exchanges for [`super::replay`]: one file a run, one exchange a line, written at once.
 //!
-//! The first line says the format and when the recording began. A line is written whole or, where the machine stops in
-//! the middle of it, torn at the end of the file, which a reader skips. Folder and files are the user's own (0700, 0600).
+//! The first line contains the format and the start time. An incomplete last line is skipped when read. Folder and
+//! files are private (0700, 0600).
 //!
-//! What never reaches the disk: request headers; keys in URLs (of pages and feeds too) and bodies; any key of the request
-//! in what came back, plain, percent-encoded or in base64; cookies and what else names the asker; and answers of providers
-//! whose terms forbid storing, unless the user asks for them.
+//! Never recorded:
+//!
+//! * request headers, and keys in URLs and bodies,
+//! * the request's keys in a response, plain, percent-encoded or in base64,
+//! * cookies and other identifying headers,
+//! * responses that a provider forbids to store, unless the user asks for them.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write as _;
@@ -27,7 +30,6 @@ use super::request::ApiRequest;
 use super::response::ApiResponse;
 use crate::domain::secret_names::holds_key;
 
-/// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing can be recorded to {path}: {source}; give --record a folder that can be written to")]
 pub struct RecordError {
@@ -35,18 +37,16 @@ pub struct RecordError {
     source: std::io::Error,
 }
 
-/// What a run recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     pub file: PathBuf,
     pub exchanges: u64,
-    /// Not kept, because their provider's terms forbid storing.
+    /// Omitted, because the provider's terms forbid storing.
     pub left_out: u64,
-    /// That could not be written.
+    /// Exchanges that could not be written.
     pub lost: u64,
 }
 
-/// The recorder of one run.
 #[derive(Debug)]
 pub struct Recorder {
     file: Mutex<File>,
@@ -58,8 +58,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Makes the folder where it is missing, and this run's file in it. `keeps_transient`: also what providers forbid to
-    /// be stored, on the user's own word.
+    /// Creates the folder and this run's file. `keeps_transient` also records what providers forbid to store.
     pub fn create(folder: &Path, recorded_at: DateTime<Utc>, keeps_transient: bool) -> Result<Self, RecordError> {
         let failed = |source| RecordError { path: folder.to_owned(), source };
         private_folder(folder).map_err(failed)?;
@@ -77,7 +76,6 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// What was recorded so far.
     pub fn recorded(&self) -> Recorded {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Recorded {
@@ -88,13 +86,13 @@ impl Recorder {
         }
     }
 
-    /// An exchange with a provider. `transient`: its answers must not be stored.
+    /// Records an exchange with a provider. `transient`: responses must not be stored.
     pub(super) fn api(&self, request: &ApiRequest, transient: bool, outcome: &Result<ApiResponse, AskError>) {
         if transient && !self.keeps_transient {
             if self.left_out.fetch_add(1, Ordering::Relaxed) == 0 {
                 tracing::warn!(
                     host = request.url.host_str(),
-                    "answers of this provider are not recorded, since its terms forbid storing them; a replay will miss them. --record-transient records them for your own use"
+                    "responses of this provider are not recorded because its terms forbid storing them; use --record-transient for your own use"
                 );
             }
             return;
@@ -133,13 +131,13 @@ impl Recorder {
             Ok(()) => _ = self.exchanges.fetch_add(1, Ordering::Relaxed),
             Err(error) => {
                 if self.lost.fetch_add(1, Ordering::Relaxed) == 0 {
-                    tracing::error!(%error, file = %self.path.display(), "an exchange could not be recorded");
+                    tracing::error!(%error, file = %self.path.display(), "recording an exchange failed");
                 }
             }
         }
     }
 
-    /// One line, in one write: what the kernel has taken survives the end of this process.
+    /// Writes a line in one call: data in the kernel survives the end of this process.
     fn line(&self, value: &impl Serialize) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
@@ -148,7 +146,7 @@ impl Recorder {
     }
 }
 
-/// An error's own words without the sentence that all errors of its kind begin with: the replay says that again.
+/// Removes an error's general first part, which the replay adds again.
 fn detail(message: &str) -> &str {
     message.split_once(": ").map_or(message, |(_, detail)| detail)
 }
@@ -165,7 +163,7 @@ fn kept(status: u16, headers: &HeaderMap, body: &[u8], redactor: &Redactor) -> R
     RecordedResponse { status, headers, body: redactor.bytes(body) }
 }
 
-/// A page without what its address, or the one it leads to, holds under a key's name: a site may send it back.
+/// Removes keys of the page's address and its redirect target: a site may send them back.
 fn page_kept(url: &Url, status: u16, headers: &HeaderMap, body: &[u8]) -> RecordedResponse {
     let mut page = kept(status, headers, body, &Redactor::new(named_secrets(url, None), SHORTEST_SECRET));
     for (_, value) in page.headers.iter_mut().filter(|(name, _)| name == "location") {
@@ -182,7 +180,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     if !folder.is_dir() {
         return DirBuilder::new().recursive(true).mode(0o700).create(folder);
     }
-    // One that was empty was made for this; another's may be shared on purpose, and only the file is closed.
+    // A folder with content may be shared on purpose.
     if std::fs::read_dir(folder)?.next().is_none() {
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
     }
@@ -205,10 +203,9 @@ fn private_file(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// One hop of a page under way. It is recorded when it is over: with its body, with the failure it ended in, or, where
-/// nobody wanted the body (a redirect, a refusal), without one.
+/// One hop, recorded at its end: with its body, its failure, or no body (a redirect, a refusal).
 #[derive(Debug)]
-pub(super) struct Tape {
+pub(super) struct ExchangeRecorder {
     recorder: Arc<Recorder>,
     url: Url,
     state: TapeState,
@@ -216,33 +213,30 @@ pub(super) struct Tape {
 
 #[derive(Debug)]
 enum TapeState {
-    /// The head came.
     Head(u16, HeaderMap),
-    /// The body is being read; cut off here, it did not come in time.
+    /// A drop now means a timeout.
     Reading(u16, HeaderMap),
     Over,
 }
 
-impl Tape {
-    /// A hop whose head has come.
+impl ExchangeRecorder {
     pub(super) fn new(recorder: &Arc<Recorder>, url: &Url, status: u16, headers: &HeaderMap) -> Self {
         let state = TapeState::Head(status, headers.clone());
         Self { recorder: Arc::clone(recorder), url: url.clone(), state }
     }
 
-    /// A hop that ended before a head came.
+    /// Records a hop that ended before its head came.
     pub(super) fn failed(recorder: &Recorder, url: &Url, error: &FetchError) {
         recorder.page_failed(url, error);
     }
 
-    /// From here on the body is wanted.
+    /// Marks the start of the body.
     pub(super) fn reading(&mut self) {
         if let TapeState::Head(status, headers) = std::mem::replace(&mut self.state, TapeState::Over) {
             self.state = TapeState::Reading(status, headers);
         }
     }
 
-    /// The body as it was read, or why it was not.
     pub(super) fn read(mut self, body: Result<&[u8], &FetchError>) {
         let (TapeState::Head(status, headers) | TapeState::Reading(status, headers)) =
             std::mem::replace(&mut self.state, TapeState::Over)
@@ -256,7 +250,7 @@ impl Tape {
     }
 }
 
-impl Drop for Tape {
+impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.state, TapeState::Over) {
             TapeState::Head(status, headers) => {

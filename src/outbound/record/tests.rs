@@ -13,7 +13,6 @@ use crate::outbound::{HttpClient, PageFetcher, PageSettings, PageSource};
 
 const SECRET: &str = "s3cret/key+value";
 
-/// A folder, the client and fetcher that record into it, and the recorder.
 struct Bed {
     folder: tempfile::TempDir,
     recorder: Arc<Recorder>,
@@ -60,12 +59,12 @@ fn keyed(url: Url) -> ApiRequest {
     ApiRequest::get(url).secret_header(HeaderName::from_static("x-key"), &ApiKey::from(SECRET)).unwrap()
 }
 
-/// The key as it is, percent-encoded, and behind a name in base64.
+/// The key plain, percent-encoded, and in base64 after a name.
 fn echo() -> String {
     format!(r#"{{"asked":"{SECRET}","link":"/s?k=s3cret%2Fkey%2Bvalue","basic":"dXNlcjpzM2NyZXQva2V5K3ZhbHVl"}}"#)
 }
 
-/// Whatever a key would leave behind.
+/// Traces of a leaked key.
 const TRACES: [&str; 3] = ["s3cret", "czNjcmV0", "zM2NyZX"];
 
 #[tokio::test]
@@ -103,7 +102,7 @@ fn the_recorder_leaves_no_key_to_others_to_take_out() {
     let raw = crate::outbound::response::response(200, headers, echo().into_bytes(), DateTime::UNIX_EPOCH);
     bed.recorder.api(&request, false, &Ok(raw));
     bed.recorder.api(&request, false, &Err(AskError::Malformed { detail: echo() }));
-    // A body is kept as text where it is text; where it is not, in base64, which no trace would be seen in.
+    // A text body is stored as text; base64 would hide a trace.
     let (text, answered) = (bed.text(), bed.archive().answer("GET", &request.url).unwrap());
     let body = String::from_utf8(answered.body).unwrap();
     assert!(body.contains(r#""asked":"[key]""#), "{body}");

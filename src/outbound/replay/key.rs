@@ -1,4 +1,4 @@
-//! By what a recording is found.
+//! The keys of recordings.
 
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -14,7 +14,7 @@ pub(super) fn search_key(method: &str, url: &Url) -> String {
     format!("{} {bare}", method.to_uppercase())
 }
 
-/// The search key, the query parameters in sorted order and the hash of the body.
+/// The search key, the sorted query parameters and the hash of the body.
 pub(super) fn exact_key(method: &str, url: &Url, body: Option<&str>) -> String {
     let mut pairs: Vec<(String, String)> =
         url.query_pairs().map(|(name, value)| (name.into_owned(), the_day(&value).to_owned())).collect();
@@ -23,13 +23,13 @@ pub(super) fn exact_key(method: &str, url: &Url, body: Option<&str>) -> String {
     format!("{}?{query} {}", search_key(method, url), body.unwrap_or_default())
 }
 
-/// Of a moment like `20261120121500` its day: windows that end now end at another second in each run.
+/// Cuts a timestamp like `20261120121500` to its day: a window that ends now differs in each run.
 fn the_day(value: &str) -> &str {
     let is_moment = value.len() == 14 && value.starts_with("20") && value.bytes().all(|byte| byte.is_ascii_digit());
     if is_moment { value.split_at(8).0 } else { value }
 }
 
-/// The hash of a request's body without its keys, 32 hex digits.
+/// Without keys, 32 hex digits.
 pub(in crate::outbound) fn body_hash(body: &[u8]) -> String {
     to_hex(&Sha256::digest(body_without_keys(body))).chars().take(32).collect()
 }

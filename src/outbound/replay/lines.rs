@@ -1,11 +1,10 @@
-//! Recordings as they are written: a head, then one exchange a line.
+//! Reads recordings in line form: a head, then one exchange a line.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{Archive, ArchiveError, FORMAT, Recording};
 
-/// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::outbound) struct Head {
     format: u32,
@@ -19,8 +18,8 @@ impl Head {
 }
 
 impl Archive {
-    /// Adds the recordings of a file as it was written; `origin` names it in errors. Its last line may be torn, since the
-    /// run may have been killed: it is left out and named in [`Archive::warnings`].
+    /// Adds a file's recordings; `origin` names it in errors. An incomplete last line of a killed run is omitted and
+    /// named in [`Archive::warnings`].
     pub fn extend_from_lines(&mut self, text: &str, origin: &str) -> Result<(), ArchiveError> {
         let mut lines = text.split_inclusive('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
         let Some((_, first)) = lines.next() else { return Ok(()) };

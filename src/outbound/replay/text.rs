@@ -1,9 +1,9 @@
-//! Bodies that are no UTF-8 text, as text.
+//! Encodes bodies that are not UTF-8.
 
-/// The text's bytes in a legacy encoding.
+/// Returns the text's bytes in a legacy encoding.
 pub(super) fn encode(text: &str, label: &str) -> Result<Vec<u8>, &'static str> {
     let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).ok_or("the charset is not known")?;
-    // Encoders for UTF-16 do not exist on the web: they would silently give UTF-8.
+    // The library has no UTF-16 encoder and would silently return UTF-8.
     if encoding.output_encoding() != encoding {
         return Err("the charset cannot be written; use body_hex");
     }
@@ -14,7 +14,6 @@ pub(super) fn encode(text: &str, label: &str) -> Result<Vec<u8>, &'static str> {
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut hex, byte| {
-        // Writing to a String cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
         hex
     })

@@ -1,7 +1,6 @@
-//! The words a search is found by: enough of language to compare a query with the claim it was made from, no more.
+//! The words that a search is matched by: enough to compare a query with its claim.
 
-/// Words that say nothing of the matter, English, Russian, Ukrainian. They are left out of queries now and kept then, so
-/// they must not count.
+/// English, Russian and Ukrainian words without a topic. Queries contain them only sometimes.
 const STOP_WORDS: &[&str] = &[
     "the", "an", "of", "in", "on", "at", "to", "for", "and", "or", "but", "was", "were", "is", "are", "be", "been",
     "by", "with", "from", "as", "that", "this", "it", "its", "his", "her", "he", "she", "they", "their", "had", "has",
@@ -12,11 +11,11 @@ const STOP_WORDS: &[&str] = &[
     "зі", "але", "або", "у",
 ];
 
-/// Prefixes of the operators providers put into a query (GDELT, SearxNG): they narrow it and are not words of the claim.
+/// Prefixes of query operators of GDELT and SearxNG.
 const OPERATORS: &[&str] =
     &["sourcelang:", "sourcecountry:", "domain:", "domainis:", "site:", "theme:", "near", "repeat", "imagetag:"];
 
-/// The query without `sourcelang:english` and its like, and without `OR`.
+/// Removes `OR` and operators such as `sourcelang:english`.
 pub(super) fn without_operators(query: &str) -> String {
     let is_word = |token: &&str| {
         let bare = token.trim_start_matches(['-', '(']).to_lowercase();
@@ -26,8 +25,7 @@ pub(super) fn without_operators(query: &str) -> String {
     query.split_whitespace().filter(is_word).collect::<Vec<_>>().join(" ")
 }
 
-/// The distinct words of a text in order of first appearance: lower case, `ё` as `е`, apostrophes dropped, without stop
-/// words and single letters.
+/// Distinct words in order of appearance: lower case, `ё` as `е`, without apostrophes, stop words and single letters.
 pub(super) fn content_words(text: &str) -> Vec<String> {
     let folded: String = text
         .chars()
@@ -45,13 +43,12 @@ pub(super) fn content_words(text: &str) -> Vec<String> {
     words
 }
 
-/// How many of the query's words the others hold.
 pub(super) fn overlap(query: &[String], words: &[String]) -> usize {
     query.iter().filter(|wanted| words.iter().any(|word| related(wanted, word))).count()
 }
 
-/// Equal, or two forms of one word: a shared beginning of at least 4 letters and 70 % of the longer one. Inflection and
-/// stemming change endings in all three languages. Numbers are only equal.
+/// Whether two words are equal, or forms of one word: a common beginning of at least 4 letters and 70 % of the longer
+/// one. Numbers must be equal.
 fn related(one: &str, other: &str) -> bool {
     if one == other {
         return true;

@@ -1,5 +1,3 @@
-//! How long a large item keeps the runtime from other work.
-
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
@@ -12,8 +10,7 @@ use crate::domain::item::{EntityHint, ItemSource, ItemSourceKind};
 use crate::pipeline::normalise::normalise;
 use crate::pipeline::{Journal, Services};
 
-/// The most that other tasks of the runtime may wait. HTTP answers and heartbeats are due in seconds; copying a megabyte
-/// takes milliseconds, also without optimisation.
+/// Maximum delay of other tasks: HTTP and heartbeats are due in seconds, and copying a megabyte takes milliseconds.
 const MAX_DELAY: Duration = Duration::from_millis(200);
 const MEGABYTE: usize = 1024 * 1024;
 
@@ -29,7 +26,7 @@ async fn services() -> Services {
     std::sync::Arc::into_inner(crate::app::judging(&config, None).await.unwrap()).unwrap()
 }
 
-/// The longest time that a task which only ticks waited for the thread while the work went on, and how long the work took.
+/// Returns the longest delay of a ticking task, and the duration of the work.
 async fn worst_delay(work: impl Future<Output = ()>) -> (Duration, Duration) {
     const TICK: Duration = Duration::from_millis(5);
     let started = Instant::now();
@@ -42,7 +39,7 @@ async fn worst_delay(work: impl Future<Output = ()>) -> (Duration, Duration) {
             look();
         }
     };
-    // Both are of one task: while the work is polled, nothing else of the thread is.
+    // One task: while the work is polled, nothing else on the thread runs.
     tokio::select! {
         biased;
         () = ticking => {}
@@ -58,13 +55,13 @@ fn item(text: &str) -> Item {
 async fn delay_of(name: &str, item: Item) -> Duration {
     let services = services().await;
     let journal = Journal::new(tokio::time::Instant::now(), Duration::from_mins(5), DateTime::UNIX_EPOCH);
-    // Dictionaries are built at the first use.
+    // Dictionaries are built on first use.
     let first =
         Item::from_claim("first".to_owned(), "The port of Brana closed on Monday after a fire killed 3 people.");
     let normal = normalise(&services, &first, &journal).await.unwrap();
     claims(&services, &first, &normal, &journal).await.unwrap();
     let mut best = Duration::MAX;
-    // A busy machine may take the thread away for as long: what the code does, it does each time.
+    // Three attempts, because a busy machine may cause one delay.
     for _ in 0..3 {
         let work = async {
             let normal = normalise(&services, &item, &journal).await.unwrap();

@@ -1,8 +1,8 @@
-//! Claims by a language model, where one is switched on for them, or by whoever stands in its place: fewer, richer and
-//! self-contained. It is not believed: a
-//! claim that its text does not bear out is thrown away, by rule and by the judge of stance, so that nothing is invented.
-//! Nor may a text switch off its own checking: what the rules find plainly factual is looked up, whatever the model calls it.
-//! Where the model is not heard, or nothing of it stands, the rules' claims do.
+//! Takes claims from a language model or a custom extractor instead of the rules.
+//!
+//! A claim that its text does not support is discarded, by rule and by the NLI model, so that nothing is invented.
+//! A text cannot prevent its own check: plainly factual statements are looked up, whatever the model calls them.
+//! If the model fails or no claim of it remains, the claims by rule are used.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -33,21 +33,21 @@ use crate::pipeline::steps::in_time;
 use crate::pipeline::{Journal, PipelineError, Services};
 use crate::telemetry::metrics;
 
-/// Characters of a text that a claim is held against: a little more than the model was sent.
+/// Compared characters: slightly more than the model receives.
 const TEXT_CHARS: usize = 10_000;
-/// Passages of the text that the judge of stance reads for one claim: each costs a run of the model.
+/// Passages that the NLI model reads per claim.
 const PASSAGES: usize = 2;
-/// How far the text must entail a claim in other words, by a model that reads its language. Of the labelled cases beside
-/// `judging::grounding` the model that ships finds .24 and more in the paraphrases; with this bar all of them come out right.
+/// Minimum entailment of a paraphrased claim. The shipped model gives the paraphrases in the labelled cases of
+/// `judging::grounding` 0.24 or more; this limit classifies all cases correctly.
 const LEAST_ENTAILMENT: f64 = 0.2;
-/// From here on the text says the opposite, unless another passage of it says the claim more surely.
+/// Probability from which the text contradicts the claim, unless it entails it more.
 const CONTRADICTS: f64 = 0.5;
-/// A claim of a text that is no statement of fact is worth a fifth of a check, as by rule.
+/// Check-worthiness factor of opinions and ambiguous claims, as by rule.
 const OPINION_SHARE: f64 = 0.2;
-/// Where neither the model nor the rules weigh a claim.
+/// Default check-worthiness.
 const USUAL_WORTH: f64 = 0.5;
 
-/// The claims of each text: the model's where they stand, else the rules'.
+/// Returns each text's claims: the model's if supported, otherwise those by rule.
 pub(super) async fn instead(
     services: &Services,
     item: &Item,
@@ -70,7 +70,6 @@ pub(super) async fn instead(
     join_all(asking).await.into_iter().collect()
 }
 
-/// A text with what is known of it.
 struct Source<'a> {
     typed: TypedText<'a>,
     title: Option<&'a str>,
@@ -95,7 +94,7 @@ impl Source<'_> {
             language: detect::english_name(self.language.as_deref()),
             most,
         };
-        // Half of the time that is left belongs to whoever is searched for the claims.
+        // The rest is for the search.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
         let Extracted { kind, mut claims, is_part } = match in_time(until, extractor.extract(&data, until)).await {
@@ -126,7 +125,7 @@ impl Source<'_> {
         Ok(self.of_kind(kind, stand, by_rule, is_part))
     }
 
-    /// The claims that the text bears out.
+    /// Keeps the claims that the text supports.
     async fn borne_out(
         &self,
         services: &Services,
@@ -155,7 +154,6 @@ impl Source<'_> {
             let thrown = match grounded {
                 Err(why) => Some(why.to_string()),
                 Ok(grounded) => {
-                    // What is nearly verbatim needs no judge.
                     let judged =
                         if grounded.verbatim { Vec::new() } else { stances(services, own, &text, journal).await? };
                     objection(grounded, &judged)
@@ -172,9 +170,8 @@ impl Source<'_> {
         Ok(stand)
     }
 
-    /// The claims with their kinds. What the rules find plainly factual is looked up as well, where none of the claims speaks of
-    /// it: neither a word for the whole text nor one harmless claim keeps the rest from being checked. Of a text that is no
-    /// statement of fact the other statements are opinions; of an answer that was cut all of the rules' stand beside it.
+    /// Assigns kinds, and adds plain facts by rule that no claim covers, so that no label and no harmless claim
+    /// prevents a check. All claims by rule are added if the answer was cut.
     fn of_kind(
         &self,
         kind: Option<ClaimKind>,
@@ -184,16 +181,16 @@ impl Source<'_> {
     ) -> Vec<Found> {
         let language = self.language.as_deref();
         let no_fact = kind.filter(|kind| is_no_fact(*kind));
-        let told: Vec<Told> = stand.iter().map(|claim| Told::of(&claim.text, language)).collect();
+        let told: Vec<StatementTerms> = stand.iter().map(|claim| StatementTerms::of(&claim.text, language)).collect();
         let mut found: Vec<Found> = stand.into_iter().map(|claim| self.found(claim, no_fact)).collect();
         let nothing_else = found.is_empty();
         for mut one in by_rule {
-            let own = Told::of(one.statement.own(), language);
+            let own = StatementTerms::of(one.statement.own(), language);
             let is_told = told.iter().any(|other| own.is_within(other));
             if is_told {
                 continue;
             }
-            // Of a linked page the model chooses what matters: it is long, and the item does not say all of it.
+            // A linked page is long and the item does not state all of it.
             let is_wanted = no_fact.is_some() || self.typed.kind == ItemSourceKind::OriginalText;
             if is_part || (is_wanted && is_plainly_factual(&one.statement, language)) {
                 found.push(one);
@@ -212,7 +209,7 @@ impl Source<'_> {
         let language = self.language.as_deref();
         let by_rule = statements::statements(&claim.text, None, language, 1).into_iter().next();
         let called = of_text.unwrap_or(claim.kind);
-        // An opinion is not looked up: the rules must find it to be one as well.
+        // Opinions are not looked up, so the rules must agree.
         let is_fact_by_rule = |statement: &&Statement| {
             is_plainly_factual(statement, language) || (of_text.is_none() && !is_no_fact(statement.kind))
         };
@@ -240,13 +237,12 @@ impl Source<'_> {
     }
 }
 
-/// What a statement speaks of: its figures and names, and its words.
-struct Told {
+struct StatementTerms {
     figures: Vec<String>,
     stems: HashSet<String>,
 }
 
-impl Told {
+impl StatementTerms {
     fn of(text: &str, language: Option<&str>) -> Self {
         let figures =
             numbers::quantities(text, language).iter().map(|one| format!("{}–{}", one.low, one.high)).collect();
@@ -255,7 +251,7 @@ impl Told {
         Self { figures, stems: named.collect() }
     }
 
-    /// Whether another statement speaks of all of it.
+    /// Whether `other` contains all of them.
     fn is_within(&self, other: &Self) -> bool {
         !(self.figures.is_empty() && self.stems.is_empty())
             && self.figures.iter().all(|figure| other.figures.contains(figure))
@@ -263,7 +259,7 @@ impl Told {
     }
 }
 
-/// What the judge of stance says of the passages nearest to a claim.
+/// Judges the nearest passages for a claim.
 async fn stances(
     services: &Services,
     claim: TextProfile,
@@ -288,8 +284,7 @@ async fn stances(
     services.stances(&pairs, journal).await
 }
 
-/// Why the judge does not let a claim stand, if it does not. Rules read no language: they say where a text says the
-/// opposite, and not how well it says something in other words.
+/// Returns why a claim is rejected. Rules recognise contradictions, but not paraphrases.
 fn objection(grounded: Grounded, judged: &[Judgement]) -> Option<String> {
     let most = |figure: fn(&Judgement) -> f64| judged.iter().map(figure).fold(0.0, f64::max);
     let (entail, contradict) = (most(|one| one.probabilities.entail), most(|one| one.probabilities.contradict));
@@ -305,7 +300,7 @@ const fn is_no_fact(kind: ClaimKind) -> bool {
     matches!(kind, ClaimKind::Opinion | ClaimKind::Ambiguous)
 }
 
-/// A deed that is done, with a figure or a name: no view of anybody's.
+/// Whether it is a past event with a figure or a name, and no opinion.
 fn is_plainly_factual(statement: &Statement, language: Option<&str>) -> bool {
     let text = statement.own();
     let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);

@@ -1,4 +1,5 @@
-//! What was found in the item's texts, each claim once.
+//! Statements found in the item's texts, without duplicates.
+//! Claims are compared by stems, figures, negation and names.
 
 use std::collections::HashSet;
 
@@ -8,17 +9,15 @@ use crate::language::names::same_key;
 use crate::language::statements::Statement;
 use crate::language::{negation, numbers, tokens};
 
-/// Stems that two claims share from which they are one, of the shorter one's.
+/// Share of the shorter claim's stems from which two claims are one.
 const SAME: f64 = 0.85;
 
-/// A statement of one of the item's texts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Found {
     pub(super) source: usize,
-    /// Of its text.
     pub(super) language: Option<String>,
     pub(super) statement: Statement,
-    /// What a language model that found it said of it.
+    /// As reported by a language model.
     pub(super) entities: Vec<String>,
     pub(super) why_checkable: Option<String>,
     pub(super) by_model: bool,
@@ -34,7 +33,6 @@ impl Found {
     }
 }
 
-/// What two claims are compared by.
 struct Print {
     stems: HashSet<String>,
     figures: Vec<String>,
@@ -56,7 +54,7 @@ impl Print {
         }
     }
 
-    /// Other figures, a denial, or roles exchanged make two claims of whatever words.
+    /// Whether two claims are one: not with other figures, a negation or swapped roles.
     fn says_the_same(&self, other: &Self) -> bool {
         let shared = self.stems.intersection(&other.stems).count() as f64;
         let places = self.names.iter().filter_map(|name| other.names.iter().position(|one| same_key(one, name)));
@@ -68,8 +66,7 @@ impl Print {
     }
 }
 
-/// Leaves of claims that say the same the one that can be looked up, then the one of the earlier text, then the richer one.
-/// What the rules found alone was held against each other when it was found.
+/// Keeps, of equal claims, the checkable, earlier or longer one. Claims by rule were compared before.
 pub(super) fn each_once(found: &mut Vec<Found>) {
     if found.iter().all(|one| !one.by_model) {
         return;

@@ -1,5 +1,6 @@
-//! Claims: self-contained statements taken from the item's texts, each with its kind and its profile. The rules find them; a
-//! language model's stand in their place where it is switched on and its text bears them out ([`extracted`]).
+//! Extracts self-contained claims from the item's texts.
+//! Steps: find statements by rule, replace them by a language model's if those are supported ([`extracted`]), remove
+//! duplicates, keep the most check-worthy.
 
 mod extracted;
 mod found;
@@ -20,49 +21,44 @@ use crate::inference::{Judgement, Pair};
 use crate::judging::profile::TextProfile;
 use crate::language::{dates, detect, statements};
 
-/// A claim on its way to a verdict.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     pub(crate) id: String,
-    /// As it is looked up and judged.
+    /// Looked up and judged.
     pub(crate) text: String,
-    /// The sentence before it that `text` begins with, where the claim says nothing without it.
+    /// The sentence at the start of `text` that the claim needs.
     pub(crate) lead: Option<String>,
-    /// As it is stored and shown: where it says "yesterday", with the day it was written.
+    /// For readers; relative dates are followed by the day of writing.
     pub(crate) shown: String,
     pub(crate) kind: ClaimKind,
     pub(crate) source: usize,
     pub(crate) check_worthiness: f64,
-    /// Names in it and why it can be checked, as a language model said.
+    /// From a language model.
     pub(crate) entities: Vec<String>,
     pub(crate) why_checkable: Option<String>,
     pub(crate) profile: Arc<TextProfile>,
     pub(crate) forms: Forms,
-    /// The claim in other languages.
     pub(crate) renderings: Renderings,
-    /// What passages were found to say of it.
     pub(crate) heard: Heard,
-    /// The date the claim speaks of, when it names one; freshness and "outdated" go by it.
+    /// The date in the claim, otherwise the item's.
     pub(crate) date: Option<DateTime<Utc>>,
 }
 
-/// What a claim's words become when they are held against texts of another kind; each made when first needed.
+/// Lazy variants of a claim for comparison with other texts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Forms {
-    /// Embedded by hashed words: for a text that has no other vector.
+    /// For texts without another vector.
     pub(crate) by_words: OnceLock<Arc<TextProfile>>,
-    /// A Ukrainian claim in the words that Russian shares with it.
     pub(crate) in_russian: OnceLock<Arc<TextProfile>>,
 }
 
-/// A claim in another language, as a translator put it.
 #[derive(Debug)]
 pub(crate) struct Rendering {
     pub(crate) profile: Arc<TextProfile>,
     pub(crate) forms: Forms,
 }
 
-/// The claim in other languages, by their codes. Clones share them.
+/// Translations by language code; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Renderings(Arc<Mutex<HashMap<String, Arc<Rendering>>>>);
 
@@ -71,7 +67,7 @@ impl Renderings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(language).map(Arc::clone)
     }
 
-    /// The one that is kept: the first, for what was judged is remembered by it.
+    /// Keeps and returns the first translation: judgements are stored by its address.
     pub(crate) fn keep(&self, language: &str, profile: TextProfile) -> Arc<Rendering> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let rendering = || Arc::new(Rendering { profile: Arc::new(profile), forms: Forms::default() });
@@ -79,12 +75,11 @@ impl Renderings {
     }
 }
 
-/// Judgements of one item's pairs: the gate puts those of stored pages before anybody is searched, and the verdict puts
-/// them again. Clones share them.
+/// Judgements of pairs, which the gate and the verdict share. Clones share them too.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heard(Arc<Mutex<HashMap<Place, (Pair, Judgement)>>>);
 
-/// Where a claim and a passage are kept: nothing else is there while the pair is held.
+/// Addresses of claim and passage, unique while the pair is kept.
 type Place = [usize; 2];
 
 impl Heard {
@@ -104,18 +99,18 @@ impl Heard {
 }
 
 impl Claim {
-    /// What it claims, without the sentence it leans on.
+    /// Returns the claim without its lead.
     pub(crate) fn own(&self) -> &str {
         statements::own(&self.text, self.lead.as_deref())
     }
 
-    /// Opinions and ambiguities are not looked up: no passage could settle them.
+    /// Whether a passage can decide the claim: not for opinions and ambiguous claims.
     pub(crate) fn checkable(&self) -> bool {
         matches!(self.kind, ClaimKind::Factual | ClaimKind::Mixed)
     }
 }
 
-/// Position of the main claim: the most check-worthy checkable one, the first on a tie.
+/// Returns the most check-worthy checkable claim, the first of equals.
 pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
     let mut best: Option<(usize, bool, f64)> = None;
     for (position, claim) in claims.iter().enumerate() {
@@ -157,12 +152,11 @@ pub(super) async fn claims(
     Ok(claims)
 }
 
-/// The statements of each text by rule, with the text's language; in the order of the texts.
 fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option<String>, Vec<Found>)> {
     let of_text = |typed: TypedText<'_>| {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
         let language = language_of(typed, main_language);
-        // As they were sent: the marks that cleaning takes off show which lines are points of a digest.
+        // Cleaning would remove the marks of list points.
         let (text, most) = if typed.kind == ItemSourceKind::LinkContext {
             (head(typed.text), most.min(LINKED_CLAIMS))
         } else {
@@ -175,7 +169,6 @@ fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option
     item.typed_texts().map(of_text).collect()
 }
 
-/// The most check-worthy of what was found in all texts, each once.
 fn best_of(found: Vec<Vec<Found>>, most: usize) -> Vec<Found> {
     let mut seen = HashSet::new();
     let mut found: Vec<Found> =
@@ -185,11 +178,10 @@ fn best_of(found: Vec<Vec<Found>>, most: usize) -> Vec<Found> {
     found
 }
 
-/// What a claim takes from its item.
 struct OfItem {
     item_id: String,
     published_at: Option<DateTime<Utc>>,
-    /// The date the item speaks from.
+    /// Relative dates count from here.
     reference: DateTime<Utc>,
     entities: Vec<EntityHint>,
 }
@@ -214,7 +206,7 @@ impl OfItem {
             forms: Forms::default(),
             renderings: Renderings::default(),
             heard: Heard::default(),
-            // Only the item's own text is known to be of its date.
+            // Other texts have no known date.
             shown: self.published_at.filter(|_| source == 0).map_or_else(
                 || statement.text.clone(),
                 |written| dates::with_written(&statement.text, language, written),
@@ -225,7 +217,6 @@ impl OfItem {
     }
 }
 
-/// The claims as the trace names them.
 fn summary(claims: &[Claim]) -> String {
     let kinds: Vec<&str> = claims.iter().map(|claim| claim.kind.as_str()).collect();
     match kinds.as_slice() {
@@ -234,24 +225,22 @@ fn summary(claims: &[Claim]) -> String {
     }
 }
 
-/// Of a linked page the rules take the story as its head tells it, and not much of it: what stands further down, or on the
-/// page for another reason, would be looked up in the place of what the item says itself. Characters, and claims.
+/// Limits for a linked page, in characters and claims, which must not displace the item's own.
 const LINKED_CHARS: usize = 1_500;
 const LINKED_CLAIMS: usize = 2;
 
-/// The beginning of a page, up to the end of a line where one is near.
+/// Cuts a page, at the end of a line if one is near.
 fn head(text: &str) -> &str {
     let Some((end, _)) = text.char_indices().nth(LINKED_CHARS) else { return text };
     let cut = text.get(..end).unwrap_or(text);
     cut.rfind('\n').filter(|line| *line > end / 2).and_then(|line| cut.get(..line)).unwrap_or(cut)
 }
 
-/// A guess of a language under this is not acted on.
+/// Minimum confidence; less certain guesses are ignored.
 const MIN_LANGUAGE_CONFIDENCE: f64 = 0.8;
-/// Characters by which the language of a text is told.
 const LANGUAGE_CHARS: usize = 1_000;
 
-/// The language of a text: the item's own, unless another text, a linked page above all, is plainly in another one.
+/// Returns the item's language, unless the text is clearly in another one.
 fn language_of(typed: TypedText<'_>, main_language: Option<&str>) -> Option<String> {
     let own = || main_language.map(str::to_owned);
     if typed.position == 0 {
@@ -262,7 +251,7 @@ fn language_of(typed: TypedText<'_>, main_language: Option<&str>) -> Option<Stri
     told.language.filter(|_| told.confidence >= MIN_LANGUAGE_CONFIDENCE).or_else(own)
 }
 
-/// Keeps the most check-worthy, in the order of the text.
+/// Keeps the most check-worthy claims, in text order.
 fn keep_best(found: &mut Vec<Found>, most: usize) {
     if found.len() <= most {
         return;
@@ -280,7 +269,7 @@ fn keep_best(found: &mut Vec<Found>, most: usize) {
     });
 }
 
-/// The last day of the latest date the claim names: a claim about 2019 speaks of the whole year.
+/// Returns the end of the latest date: "2019" is the whole year.
 fn claim_date(text: &str, reference: DateTime<Utc>) -> Option<DateTime<Utc>> {
     dates::dates(text, Some(reference))
         .into_iter()

@@ -11,7 +11,6 @@ fn says(text: &str) -> JudgedPassage {
     JudgedPassage { passage: text.to_owned(), num_ok: Some(false), ..passage("paper", 0.05, 0.9) }
 }
 
-/// The day a claim was written is told to readers; what is corrected is what the item says.
 #[test]
 fn the_day_of_writing_is_shown_and_never_corrected() {
     let written = NaiveDate::from_ymd_opt(2026, 11, 17).unwrap().and_hms_opt(12, 0, 0).unwrap().and_local_timezone(Utc);
@@ -27,7 +26,7 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         .collect();
     let borne_out = vec![BorneOut { evidence_id: passages[0].evidence_id.clone(), entail: 0.9 }];
     let asked = Asked { text: "On Tuesday 25 people died in the mine near Oslo.".into(), borne_out };
-    let told = Told {
+    let told = DecisionInput {
         claim_id: "claim",
         text,
         shown: &shown,

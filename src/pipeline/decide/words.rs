@@ -1,5 +1,5 @@
-//! The words of a language model in the rules' place: a justification that holds against the passages it cites, of the verdict
-//! that stands without it.
+//! Checks a language model's justification, which replaces the rules' text if passages support it and the verdict is
+//! the same. It never changes the verdict.
 
 use std::borrow::Cow;
 
@@ -17,10 +17,10 @@ use crate::pipeline::judge::JudgedClaim;
 use crate::reading::text_without_orders;
 use crate::telemetry::metrics;
 
-/// Passages that a claim's words may cite.
+/// Passages that a justification may cite.
 const MOST_CITED: usize = 3;
 
-/// The passages as whoever was heard reads them.
+/// Returns the passages with the stances of the judges that decided.
 pub(super) fn heard<'a>(
     assessment: &Assessment,
     judge: &str,
@@ -31,7 +31,7 @@ pub(super) fn heard<'a>(
     assessment.by_both.then(both).flatten().map_or(Cow::Borrowed(passages), Cow::Owned)
 }
 
-/// The model's justification with `[N]` by the claim's passages, where it is used: then the assessment cites what it cites.
+/// Returns the model's justification if it is accepted, and sets the assessment's citations to its passages.
 pub(super) fn take_over(
     claim: &Claim,
     seen: &JudgedClaim,
@@ -68,8 +68,7 @@ pub(super) fn take_over(
     }
 }
 
-/// The words, and the places of the passages they cite: those of the verdict's side first, three at most. The marks of others
-/// go, and what is left must hold as well.
+/// Returns text and citations, the verdict's side first, at most three. The text must hold without the others.
 fn accepted(
     words: &str,
     verdict: Verdict,
@@ -88,7 +87,7 @@ fn accepted(
     let sides = sides(verdict);
     let is_of_its_side = |place: &usize| of(place).is_some_and(|one| sides.contains(&one.stance()));
     let is_heard = match verdict {
-        // Of a claim on which sources differ both are heard, where both speak.
+        // A contested claim needs a citation of each side that has one.
         Verdict::Contested => sides.iter().all(|side| {
             let speaks = |place: &usize| decides(place) && of(place).is_some_and(|one| one.stance() == *side);
             cited.iter().any(speaks) || !(0..passages.len()).any(|place| speaks(&place))
@@ -110,7 +109,7 @@ fn accepted(
     Ok((fewer, cited))
 }
 
-/// The stances of which one must be cited for a verdict.
+/// Stances of which the verdict needs a citation.
 fn sides(verdict: Verdict) -> &'static [Stance] {
     match verdict {
         Verdict::Supported | Verdict::Misleading => &[Stance::Supports],

@@ -1,7 +1,7 @@
-//! How often a review is matched that is of the same claim, and of another: tweets and the claims that fact-checkers
-//! reviewed of them, by words and by meaning, with the models that ship.
-//! `CORROBORATE_MEASURE_ALL=1 cargo test --release --lib fact_check::measured -- --nocapture` prints the figures of
-//! `docs/quality.md`; without the variable a few tweets are taken.
+//! Measures review matching by words and by meaning: tweets and the claims that fact-checkers reviewed, with the
+//! shipped models.
+//! `CORROBORATE_MEASURE_ALL=1 cargo test --release --lib fact_check::measured -- --nocapture` prints the figures in
+//! `docs/quality.md`. Without the variable, it uses a sample.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::config::Config;
 use crate::domain::evidence::StanceProbabilities;
 use crate::language::{sentences, tokens};
 
-/// Reviewed claims that a search would bring for a tweet.
+/// Reviewed claims per tweet.
 const FOUND: usize = 8;
 
-/// Of so many tweets one is taken where not all are: the models take minutes for the whole.
+/// One of so many tweets is in the sample, because all take minutes.
 const SAMPLE: usize = 20;
 
 #[expect(clippy::disallowed_methods, reason = "a test's own switch, no configuration of the product")]
@@ -25,12 +25,11 @@ fn step() -> usize {
     if std::env::var_os("CORROBORATE_MEASURE_ALL").is_some() { 1 } else { SAMPLE }
 }
 
-/// A claim of a tweet and a reviewed one, and whether the review is of the tweet.
 struct Row {
     claim: String,
     reviewed: String,
     is_of_it: bool,
-    /// Of the tweet and the review: a tweet is matched where one of its sentences is.
+    /// Ids of tweet and review: a tweet matches if one of its sentences does.
     pair: [String; 2],
 }
 
@@ -39,14 +38,12 @@ fn column(text: &str) -> HashMap<String, String> {
     rows.map(|(id, rest)| (id.to_owned(), rest.split('\t').next().unwrap_or_default().replace("\"\"", "\""))).collect()
 }
 
-/// What a tweet claims: without links, pictures, the sign-off and the marks of quotation.
 fn without_frame(tweet: &str) -> String {
     let body = tweet.rsplit_once('—').map_or(tweet, |(body, _)| body);
     let words = body.split_whitespace().filter(|word| !word.contains("http") && !word.contains("pic.twitter.com"));
     words.collect::<Vec<_>>().join(" ").trim_matches('"').to_owned()
 }
 
-/// Each tweet of that part with the claims that share most of its rarer words, its own among them.
 fn rows(part: &str) -> Option<Vec<Row>> {
     let verified = column(&labelled::read("checkthat2020_t2/verified_claims.docs.tsv")?);
     let tweets = column(&labelled::read(&format!("checkthat2020_t2/{part}/tweets.queries.tsv"))?);
@@ -76,7 +73,7 @@ fn rows(part: &str) -> Option<Vec<Row>> {
             chosen.pop();
             chosen.push(&own);
         }
-        // What the pipeline holds against reviews is one claim, so each sentence is one here.
+        // The pipeline compares single claims, so each sentence is one row.
         for sentence in sentences::sentences(&claim) {
             rows.extend(chosen.iter().filter_map(|id| {
                 Some(Row {
@@ -91,7 +88,6 @@ fn rows(part: &str) -> Option<Vec<Row>> {
     Some(rows)
 }
 
-/// The pairs that were called one claim, and how many of them are.
 #[derive(Default)]
 struct Called<'a>(BTreeMap<&'a [String; 2], bool>);
 
@@ -111,7 +107,6 @@ impl<'a> Called<'a> {
     }
 }
 
-/// What the judge says of each row, and the texts it was asked about.
 async fn judged(services: &Services, rows: &[Row]) -> Vec<(Pair, Option<BothWays>)> {
     let journal = Journal::new(Instant::now(), Duration::from_hours(1), services.clock.now());
     let mut judged = Vec::with_capacity(rows.len());

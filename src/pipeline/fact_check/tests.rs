@@ -33,20 +33,17 @@ fn one_page_reviews_a_claim_once_or_says_nothing() {
     assert_eq!(kept.last().map(|one| one.rating_class), Some(RatingClass::False), "the rating that says something");
 }
 
-/// Claims of a text, as the stage gets them.
 async fn claims_of(services: &Services, request: &Request, journal: &Journal) -> Vec<Claim> {
     let normal = crate::pipeline::normalise::normalise(services, &request.item, journal).await.unwrap();
     crate::pipeline::claims::claims(services, &request.item, &normal, journal).await.unwrap()
 }
 
-/// What came of a look at the reviews of a claim, and what was sent to whom.
 struct Looked {
     reviews: Vec<MatchedReview>,
     asked: Vec<String>,
     degraded: Vec<Degradation>,
 }
 
-/// Reviews as Google tells them: the claim, the rating, the language.
 type Told = (&'static str, &'static str, &'static str);
 
 fn page(told: &[Told]) -> Reply {
@@ -62,7 +59,6 @@ fn page(told: &[Told]) -> Reply {
     reply(&json!({ "claims": claims }).to_string())
 }
 
-/// Looks up the claim at a server that answers each query as the function says.
 async fn look(
     claim: &str,
     known: Vec<(&'static str, &'static str, f64, f64)>,
@@ -107,7 +103,7 @@ async fn a_paraphrased_review_is_found_where_each_claim_entails_the_other() {
         found.reviews
     );
     assert!(decides(&found.reviews[0]) && (0.85..=0.95).contains(&found.reviews[0].similarity), "{:?}", found.reviews);
-    // What follows from our claim and not the other way round says less than it.
+    // Entailment in one direction only is not the same claim.
     let one_way = vec![(CLAIM, PARAPHRASE, 0.1, 0.02), (PARAPHRASE, CLAIM, 0.95, 0.02)];
     let found = look(CLAIM, one_way, None, |_| page(&[(PARAPHRASE, "False", "en")])).await;
     assert!(!found.reviews.iter().any(decides), "{:?}", found.reviews);
@@ -131,7 +127,7 @@ async fn the_plain_negation_is_known_as_the_opposite_by_meaning() {
     let both = vec![(CLAIM, opposite, 0.02, 0.95), (opposite, CLAIM, 0.02, 0.9)];
     let found = look(CLAIM, both, None, move |_| page(&[(opposite, "True", "en")])).await;
     assert_eq!(found.reviews[0].relation, Relation::Opposite, "{:?}", found.reviews);
-    // What a model contradicts and nobody denies is no plain negation.
+    // A contradiction without a negation word is not the opposite claim.
     let other = "Tarnuk hospital was openly given by the mayor to the nurses";
     let both = vec![(CLAIM, other, 0.02, 0.95), (other, CLAIM, 0.02, 0.9)];
     let found = look(CLAIM, both, None, move |_| page(&[(other, "True", "en")])).await;

@@ -1,8 +1,8 @@
-//! Asking the providers of one claim, stage after stage, within the item's time.
+//! Queries the providers for one claim, stage after stage, within the item's time.
 //!
-//! A provider that takes long is not waited for: the next one is asked beside it, and whoever answers first is used. No
-//! task is spawned: what is not needed any more is dropped with its claim. Only what is paid for is waited for to its
-//! end, and no second paid call is begun beside it: so that nothing is paid twice for one question.
+//! If a provider is slow, the next one is queried in parallel and the first answer is used. Calls that are no longer
+//! needed are dropped; no task is spawned.
+//! A paid call is always awaited and no second one starts meanwhile, so that no query is paid for twice.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,56 +29,52 @@ use crate::pipeline::{Journal, Latencies};
 use crate::providers::{Answer, Hit, Provider, ProviderKind, Query, Storage};
 use crate::reading::{canonical_url, registered_domain};
 
-/// Before the next provider is asked beside one that has not answered: three times what that one usually takes, at least
-/// the first and at most the second figure.
+/// Patience is three times the usual latency, within these limits.
 const USUAL_TIMES: u32 = 3;
 const LEAST_PATIENCE: Duration = Duration::from_millis(500);
 const MOST_PATIENCE: Duration = Duration::from_secs(8);
-/// For one nothing is known of. One that usually takes longer is not waited for: it gets [`LEAST_PATIENCE`].
+/// Patience for an unknown latency.
 const FIRST_PATIENCE: Duration = Duration::from_secs(3);
-/// Patience never takes more than this share of the time left.
+/// Patience is at most a quarter of the remaining time.
 const PATIENCE_SHARE: u32 = 4;
 
-/// A paid call is waited for; so it may take this share of what is left at most, and leave the rest to others.
+/// A paid call gets at most half of the remaining time, because it is always awaited.
 const PAID_SHARE: u32 = 2;
 
-/// With less than this left nothing is begun.
+/// With less time left, no query starts.
 const TOO_LATE: Duration = Duration::from_millis(20);
 
-/// Behind the end of its time a provider's own gate has this long to say so.
+/// Extra time for a provider's gate to report the deadline.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// What all claims of an item share while it is searched for.
 pub(super) struct Round<'a> {
     pub(super) journal: &'a Journal,
     pub(super) cache: &'a SearchCache<Answer>,
     pub(super) latencies: &'a Latencies,
     pub(super) rules: &'a DomainRules,
     pub(super) glances: &'a Glances,
-    /// The item's own page and site, which are no evidence for it.
+    /// No evidence for the item.
     pub(super) own: OwnSite,
     pub(super) wanted: usize,
-    /// Searching ends here; the rest of the item's time is for reading and judging.
+    /// Deadline of the search.
     pub(super) until: Instant,
-    /// Providers that failed for this item in its own words, which are not asked again for it.
+    /// Providers that failed for this item; not queried again.
     pub(super) failed: Mutex<BTreeMap<&'static str, Vec<Degradation>>>,
 }
 
-/// What was found for one claim, and what could not be asked.
 #[derive(Debug, Default)]
 pub(super) struct Finds {
-    /// Texts the operator holds: they come with their content and are no pages to be fetched.
+    /// The operator's texts; not fetched.
     pub(super) own: Vec<Candidate>,
     pub(super) pages: Vec<Candidate>,
-    /// Of those who search the web, who stand in for each other.
+    /// Of web search providers, which can replace each other.
     pub(super) failures: Vec<Degradation>,
-    /// Of the operator's own sources, for which nobody stands in.
+    /// Of own sources, which nothing replaces.
     pub(super) own_failures: Vec<Degradation>,
-    /// What it is looked for.
     claim: Arc<TextProfile>,
-    /// Somebody answered an open query: one that is restricted to no chosen sites.
+    /// Whether a query without chosen sites was answered.
     opened: bool,
-    /// What was put to whom, by the provider's own idea of the same question.
+    /// Cache keys.
     asked: Vec<String>,
 }
 
@@ -94,14 +90,13 @@ impl Finds {
     }
 }
 
-/// How one question ended.
 struct Answered<'a> {
     lane: Lane<'a>,
     outcome: Result<Arc<Answer>, AskError>,
     took: Duration,
 }
 
-/// A provider with the questions still to be put to it.
+/// A provider with its remaining queries.
 struct Lane<'a> {
     provider: &'a Arc<dyn Provider>,
     queries: std::vec::IntoIter<Query>,
@@ -109,7 +104,7 @@ struct Lane<'a> {
 
 type Asking<'a> = FuturesUnordered<BoxFuture<'a, Answered<'a>>>;
 
-/// Counts a call for the item, and learns from it, however it ends: a dropped one took at least so long.
+/// Records cost and latency on drop. For an abandoned call the latency is a lower bound.
 struct Call<'a> {
     round: &'a Round<'a>,
     name: &'static str,
@@ -131,8 +126,7 @@ impl Drop for Call<'_> {
 }
 
 impl<'r> Round<'r> {
-    /// Goes through the stages until enough is found. What was chosen beforehand, by feeds or by sites, is never enough
-    /// alone: where there is an open stage, one of its queries is answered first.
+    /// Runs the stages until enough is found. Chosen feeds and sites are never enough if there is an open stage.
     pub(super) async fn search(&'r self, stages: Vec<Stage<'r>>, finds: &mut Finds) {
         let mut told: Vec<String> = Vec::new();
         let may_open = stages.iter().any(Stage::is_open);
@@ -148,7 +142,7 @@ impl<'r> Round<'r> {
         if !told.is_empty() {
             self.journal.trace(format!("search: new finds by stage: {}", told.join(", ")));
         }
-        // What could not be asked matters only where the others did not make up for it.
+        // Failures count only if other providers did not compensate.
         let made_up = enough(&finds.pages, self.wanted) && (finds.opened || !may_open);
         let missed = if made_up { &[][..] } else { &finds.failures };
         for cause in finds.own_failures.iter().chain(missed) {
@@ -163,7 +157,6 @@ impl<'r> Round<'r> {
         let mut waiting: VecDeque<Lane<'r>> = providers.into_iter().map(lane).collect();
         let mut running: Asking<'r> = FuturesUnordered::new();
         let (mut paid, mut served) = (0_usize, false);
-        // Whom we wait for, and since when: the provider asked last.
         let mut last: Option<(&'static str, Instant)> = None;
         loop {
             let satisfied = match serve {
@@ -174,7 +167,6 @@ impl<'r> Round<'r> {
             };
             if satisfied {
                 waiting.clear();
-                // What is paid for is waited for.
                 if paid == 0 {
                     break;
                 }
@@ -219,7 +211,7 @@ impl<'r> Round<'r> {
         }
     }
 
-    /// Begins the lane's next question; `None` where that provider has nothing left to be asked, or cannot be.
+    /// Starts the next query; `None` if there is none or the provider cannot be queried.
     fn put(&'r self, mut lane: Lane<'r>, finds: &mut Finds) -> Option<BoxFuture<'r, Answered<'r>>> {
         let provider = lane.provider;
         let name = provider.name();
@@ -265,29 +257,29 @@ impl<'r> Round<'r> {
         let name = provider.name();
         let mut call =
             Call { round: self, name, meter: self.journal.meter(), started: Instant::now(), answered: false };
-        // Another item's call that is waited for is the other's, and a kept answer nobody's: neither is counted here.
+        // Shared calls are charged to the item that started them.
         let asker = Asker { until, meter: &call.meter };
         let asked = async {
             if provider.kind() == ProviderKind::Own {
-                // What is our own changes under our hands, and costs nothing to look at again.
+                // Own sources can change and are free, so they are not cached.
                 return provider.ask(query, asker).await.map(Arc::new);
             }
             let question = Question {
                 provider: name,
                 key,
                 claim: None,
-                // What must not be stored stays in this process.
+                // Answers that must not be stored stay in this process.
                 shared: provider.storage() == Storage::Stored,
                 until,
                 keep_at_least: provider.keep_at_least(),
             };
             self.cache.get_or_ask(&question, || provider.ask(query, asker)).await.map(|(answer, _how)| answer)
         };
-        // Who waits for another's call has a time of their own all the same.
+        // A wait for another item's call ends too.
         let outcome = timeout_at(until + GRACE, asked).await.unwrap_or(Err(AskError::Deadline));
         call.answered = outcome.is_ok();
         match &outcome {
-            // An own source that has nothing to do with the claim answers without being asked, and is never kept.
+            // An unrelated own source answers without a query.
             Ok(_) if provider.kind() == ProviderKind::Own && call.meter.attempts() == 0 => {
                 self.journal.trace(format!("search: {name} has nothing to be asked for it"));
             }
@@ -297,7 +289,7 @@ impl<'r> Round<'r> {
         outcome
     }
 
-    /// How long that provider is waited for before another is asked beside it. Paying to save time comes last.
+    /// Returns how long to wait before the next provider is queried in parallel; longest if that one is paid.
     fn patience(&self, name: &str, next_is_paid: bool) -> Duration {
         let now = Instant::now();
         let most = (self.until.saturating_duration_since(now) / PATIENCE_SHARE).min(MOST_PATIENCE);
@@ -319,20 +311,20 @@ impl<'r> Round<'r> {
     fn failed(&self, provider: &Arc<dyn Provider>, error: &AskError, took: Duration, serve: Serve, finds: &mut Finds) {
         let name = provider.name();
         let mut causes = vec![error.degradation(name)];
-        // Our time was up, but it had had its share of it: whoever reads the result should know whom it waited for.
+        // The provider had enough time, so the result names it.
         let had_its_time = *error == AskError::Deadline && took >= LEAST_PATIENCE;
         if had_its_time {
             causes.push(Degradation::ProviderFailed(name.to_owned()));
         }
-        // A query it will not take says nothing of the next claim's; and one more, in another language, must not cost the
-        // item's other claims those in their own words.
+        // A refused query says nothing about the next claim's. A failure in another language must not cost queries in
+        // the claims' own.
         if !matches!(error, AskError::Refused { .. }) && serve != Serve::Always {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name, causes.clone());
         }
         finds.fail(provider, causes);
     }
 
-    /// What of a provider that answered could not be asked is missing all the same.
+    /// Records the failed parts of an answer.
     fn lacking(&self, name: &'static str, answer: &Answer, finds: &mut Finds) {
         if !answer.is_whole() {
             self.journal.trace(format!("search: {name} could not be asked for {}", answer.failed.join(", ")));
@@ -340,7 +332,7 @@ impl<'r> Round<'r> {
         }
     }
 
-    /// `foreign` is the claim as it was asked for, where that is not in its own words.
+    /// Keeps the usable hits. `foreign` is the claim in the query's language, if that differs.
     fn keep(&self, answer: &Answer, foreign: Option<&TextProfile>, finds: &mut Finds) {
         for hit in &answer.hits {
             let Some(mut candidate) = self.candidate(hit) else { continue };
@@ -353,14 +345,14 @@ impl<'r> Round<'r> {
         }
     }
 
-    /// A text that was brought along is kept under the very address it was given, and is the operator's wish. A page goes
-    /// by its canonical address and the domain lists.
+    /// Converts a hit. A text keeps its URL and skips the domain lists, because the operator configured it. A page
+    /// gets its canonical URL.
     fn candidate(&self, hit: &Hit) -> Option<Candidate> {
         let url = Url::parse(&hit.url).ok()?;
         let on_the_web = matches!(url.scheme(), "http" | "https");
         let host = url.host_str().unwrap_or_default().to_owned();
         if hit.content.is_some() {
-            // Never merged with a site of the web: `corpus://bbc.com` is somebody's folder.
+            // `corpus://bbc.com` is a folder, not the web site.
             let domain = if on_the_web { registered_domain(&host) } else { format!("{}:{host}", url.scheme()) };
             return self.storable(&url).then(|| Candidate { domain, url, hit: hit.clone(), about: true });
         }
@@ -376,7 +368,7 @@ impl<'r> Round<'r> {
         })
     }
 
-    /// Whether the store can keep the page. The trace names a page that it cannot.
+    /// Whether the store can keep the URL.
     fn storable(&self, url: &Url) -> bool {
         let (text, host) = (url.as_str(), url.host_str().unwrap_or_default());
         if !is_storable_url(text) {

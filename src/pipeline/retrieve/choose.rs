@@ -1,10 +1,10 @@
-//! Which of the pages found are worth reading, and when enough of them are.
-//!
-//! A page counts towards enough only where what the search says of it may be about the claim: see [`is_about`].
+//! Decides which found pages are read, and when enough are found.
+//! A page counts only if its title and snippet may be about the claim: see [`is_about`].
+//! The module never fetches, and does not ask whether a page supports the claim.
 
 use std::collections::HashSet;
 
-use super::glance::{Glance, Glances};
+use super::glance::{Glances, SnippetAnalysis};
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
 use crate::judging::independence;
@@ -16,44 +16,40 @@ use crate::language::tokens;
 use crate::pipeline::candidate::Candidate;
 use crate::providers::Hit;
 
-/// Independent sources wanted before the search may stop: what a High tier takes, and one that may fail to be read.
+/// Sources for the high tier, plus one that may be unreadable.
 const INDEPENDENT: usize = 3;
 
-/// Share of their words from which two headlines are one story's: agencies' copies keep the headline or nearly.
+/// Similarity of two headlines of one story: syndicated copies keep the headline.
 const SAME_HEADLINE: f64 = 0.85;
 
-/// Shorter headlines say too little to be anybody's own.
+/// Minimum words: shorter headlines do not identify a story.
 const HEADLINE_WORDS: usize = 4;
 
-/// Share of the claim's words beside its names that a title with its extract holds where both are about one thing, and a
-/// bare headline: of its eight words half are names and figures. One word at least, two where the claim has no names.
+/// Share of the claim's words, without names, in title and snippet, or in a title alone. At least one word, two if
+/// the claim has no names.
 const SHARE_OF_WORDS: f64 = 1.0 / 3.0;
 const SHARE_OF_HEADLINE: f64 = 1.0 / 5.0;
 
-/// A name that is not there is made up for by so many and so large a part of the other words: the extract tells the very
-/// event, and leaves out who told of it. Half of the names at least.
+/// These many other words, and this share, replace a missing name: snippets often omit who reported an event.
 const MADE_UP_BY: usize = 3;
 const SHARE_FOR_A_NAME: f64 = 0.6;
 
-/// Every name of the claim up to so many must be there; of more, two thirds: who said it, where and for whom does not go
-/// into a headline.
+/// Number of names up to which all are required; of more, two thirds.
 const FEW_NAMES: usize = 2;
 
-/// Whether so many pages of enough independent sources were found that may be about the claim.
 pub(super) fn enough(found: &[Candidate], wanted: usize) -> bool {
     let about = || found.iter().filter(|candidate| candidate.about);
     about().count() >= wanted && independent(about()) >= wanted.min(INDEPENDENT)
 }
 
-/// Whether what the search says of a page (its title, and the extract where there is one) may be about the claim: it has
-/// the claim's names in whatever alphabet, a fair share of its other words, and no figures that are all of other things.
-/// Where nothing is said it may be. Whether it supports or contradicts is not asked.
+/// Whether title and snippet contain the claim's names in any alphabet, enough other words, and not only other
+/// figures. True if both are empty.
 pub(super) fn is_about(claim: &TextProfile, hit: &Hit, glances: &Glances) -> bool {
     if hit.title.trim().is_empty() && hit.snippet.trim().is_empty() {
         return true;
     }
     let said = glances.at(hit);
-    // Upstream's hints may name what the claim itself does not.
+    // Hints may contain other names.
     let own: Vec<(&Entity, &Vec<String>)> =
         claim.entities.iter().zip(&claim.name_stems).filter(|(name, _)| claim.text.contains(&name.text)).collect();
     let named = own.iter().filter(|(name, _)| said.names(name)).count();
@@ -70,12 +66,12 @@ pub(super) fn is_about(claim: &TextProfile, hit: &Hit, glances: &Glances) -> boo
     let share = if hit.snippet.trim().is_empty() { SHARE_OF_HEADLINE } else { SHARE_OF_WORDS };
     let least = if own.is_empty() && words.len() > 2 { 2.0 } else { 1.0 };
     let fair = (words.len() as f64 * share).floor().max(least).min(words.len() as f64);
-    // The words of another language cannot meet; two names of the claim together can.
+    // Two languages share no words, but can share names.
     shared as f64 >= fair || (named >= 2 && said.is_foreign_to(&claim.text, claim.language.as_deref()))
 }
 
-/// Whether both have figures of one kind and none of them speaks of the same: neither agrees, nor counts the same thing.
-fn figures_of_other_things(claim: &TextProfile, said: &Glance) -> bool {
+/// Whether both have figures of one unit, but none agrees or counts the same thing.
+fn figures_of_other_things(claim: &TextProfile, said: &SnippetAnalysis) -> bool {
     let pairs = || {
         let of = |ours| said.quantities().iter().map(move |theirs| (ours, theirs));
         claim.quantities.iter().flat_map(of).filter(|(ours, theirs): &(&Quantity, &Quantity)| ours.unit == theirs.unit)
@@ -86,8 +82,7 @@ fn figures_of_other_things(claim: &TextProfile, said: &Glance) -> bool {
     pairs().next().is_some() && !pairs().any(|(ours, theirs)| meet(ours, theirs))
 }
 
-/// Sources that look independent before anything was read: pages of one registered domain or one known owner are one
-/// source, and so are pages under nearly one headline. What was read is counted again, by what it says.
+/// Counts sources before reading: one per domain, owner or headline.
 fn independent<'a>(found: impl IntoIterator<Item = &'a Candidate>) -> usize {
     let mut owners: HashSet<&str> = HashSet::new();
     let mut headlines: Vec<HashSet<String>> = Vec::new();
@@ -113,9 +108,8 @@ fn is_same(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     all > 0 && shared as f64 / all as f64 >= SAME_HEADLINE
 }
 
-/// The item's pages: the claims take turns, the main claim first. Within a claim what may be about it comes before the
-/// rest, and trusted domains before others; but the second place and every third behind it is for one that the lists do
-/// not name: what contradicts the trusted sites would be found otherwise, and never read.
+/// Distributes the page limit over the claims in turn, main claim first: pages about it, then trusted domains. The
+/// second place and every third after it is for an unlisted domain, because contradicting pages are usually there.
 pub(super) fn share_out(
     mut per_claim: Vec<Vec<Candidate>>,
     main: usize,
@@ -123,7 +117,7 @@ pub(super) fn share_out(
     rules: &DomainRules,
 ) -> Vec<Candidate> {
     for candidates in &mut per_claim {
-        // Stable: among equally credible sites the provider's order stands.
+        // Stable: equal pages keep the provider's order.
         candidates.sort_by(|a, b| b.about.cmp(&a.about).then(trust(b, rules).total_cmp(&trust(a, rules))));
         mix(candidates, rules);
     }
@@ -153,8 +147,6 @@ pub(super) fn share_out(
     chosen
 }
 
-/// Gives the second place of those that may be about the claim, and every third behind it, to one of another domain than
-/// the lists name, while there is one.
 fn mix(candidates: &mut Vec<Candidate>, rules: &DomainRules) {
     let about = candidates.iter().filter(|candidate| candidate.about).count();
     for place in (1..about).step_by(3) {

@@ -1,7 +1,6 @@
-//! What a search says of a page, analysed only as far as somebody asks.
-//!
-//! A search tells of ten pages for one that is read, and of the same page for claim after claim: a whole
-//! [`TextProfile`](crate::judging::profile::TextProfile) of each was half of the daemon's work.
+//! Analyses titles and snippets, each part on first use.
+//! A search returns ten times as many pages as are read, often the same ones. A full
+//! [`TextProfile`](crate::judging::profile::TextProfile) of each took half of the daemon's CPU time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -12,10 +11,9 @@ use crate::language::numbers::{self, Quantity};
 use crate::language::{detect, has_cyrillic, names, sentences, tokens};
 use crate::providers::Hit;
 
-/// A page's title with its extract. Each part is made when it is first asked for, and says what a profile of the same text
-/// would say.
+/// Title and snippet of a hit. Each part equals that of a full profile.
 #[derive(Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct SnippetAnalysis {
     text: String,
     language: Option<String>,
     words: OnceLock<Words>,
@@ -26,13 +24,12 @@ pub(super) struct Glance {
 
 #[derive(Debug, Default)]
 struct Words {
-    /// The stems of the content words.
     stems: HashSet<String>,
-    /// Every word as a name is compared by.
+    /// Name keys of all words.
     keys: HashSet<String>,
 }
 
-impl Glance {
+impl SnippetAnalysis {
     pub(super) fn new(hit: &Hit) -> Self {
         let text = format!("{}.\n{}", hit.title.trim(), hit.snippet.trim());
         Self { text, language: hit.language.clone(), ..Self::default() }
@@ -53,12 +50,11 @@ impl Glance {
         })
     }
 
-    /// Whether a stem is among the content words.
     pub(super) fn has_stem(&self, stem: &str) -> bool {
         self.words().stems.contains(stem)
     }
 
-    /// Whether a name is there, as a name or word by word: a headline in capitals, or without any, shows no names.
+    /// Whether the name occurs, as a name or word by word: capitalisation in headlines shows no names.
     pub(super) fn names(&self, name: &Entity) -> bool {
         let keys = &self.words().keys;
         if name.key.split(' ').all(|word| keys.contains(word)) {
@@ -72,7 +68,7 @@ impl Glance {
         self.quantities.get_or_init(|| numbers::quantities(&self.text, self.language.as_deref()))
     }
 
-    /// Whether it is in another language than a text, as far as both tell.
+    /// Whether the languages differ; by script if one is unknown.
     pub(super) fn is_foreign_to(&self, text: &str, language: Option<&str>) -> bool {
         let detected = || self.detected.get_or_init(|| detect::detect(&self.text).language).as_deref();
         match (language, self.language.as_deref().or_else(detected)) {
@@ -82,18 +78,18 @@ impl Glance {
     }
 }
 
-/// The glances of one item, each made once whoever asks: its claims, and each of their queries, find the same pages.
+/// The analyses of one item, shared by its claims and queries.
 #[derive(Debug, Default)]
-pub(super) struct Glances(Mutex<HashMap<Told, Arc<Glance>>>);
+pub(super) struct Glances(Mutex<HashMap<Told, Arc<SnippetAnalysis>>>);
 
-/// What was said of a page, and in which language.
+/// Title, snippet and language.
 type Told = (String, String, Option<String>);
 
 impl Glances {
-    pub(super) fn at(&self, hit: &Hit) -> Arc<Glance> {
+    pub(super) fn at(&self, hit: &Hit) -> Arc<SnippetAnalysis> {
         let told = (hit.title.clone(), hit.snippet.clone(), hit.language.clone());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(told).or_insert_with(|| Arc::new(Glance::new(hit))))
+        Arc::clone(known.entry(told).or_insert_with(|| Arc::new(SnippetAnalysis::new(hit))))
     }
 }
 
@@ -104,7 +100,6 @@ mod tests {
     use crate::judging::profile::TextProfile;
     use corroborate_labelled as labelled;
 
-    /// Titles with extracts: each text of the labelled verdicts before the next one.
     fn hits() -> Vec<Hit> {
         let rows = labelled::read("verdicts.jsonl").unwrap();
         let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
@@ -132,7 +127,7 @@ mod tests {
         let hits = hits();
         assert!(hits.len() > 500, "{}", hits.len());
         for hit in &hits {
-            let glance = Glance::new(hit);
+            let glance = SnippetAnalysis::new(hit);
             let whole = TextProfile::new(&glance.text, hit.language.as_deref(), None, &[]);
             let stems: HashSet<String> = whole.words.iter().map(|word| word.stem.clone()).collect();
             assert_eq!(glance.words().stems, stems, "{}", glance.text);

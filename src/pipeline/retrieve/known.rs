@@ -1,4 +1,6 @@
-//! What we know already: our own stored evidence for a claim, and whether it settles it.
+//! Decides whether the evidence store suffices for a claim.
+//! Steps: find stored pages, judge them, apply the sufficiency gate, ask a language model if enabled.
+//! If they suffice, no other source is queried.
 
 use std::sync::Arc;
 
@@ -20,27 +22,25 @@ use crate::judging::quality;
 use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, covers_names};
 use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
-use crate::pipeline::judge::{JudgedClaim, Look};
+use crate::pipeline::judge::{JudgedClaim, JudgingDepth};
 use crate::pipeline::normalise::Normal;
 use crate::pipeline::page::{PreparedPage, stem_hash};
 use crate::pipeline::read::{self as reading, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
 use crate::providers::{Hit, Query};
 
-/// Stored pages looked at per claim. All of them are judged before anything is settled.
+/// Stored pages per claim; all of them are judged.
 const CANDIDATES: usize = 20;
 
-/// What our own knowledge gave for one claim.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) pages: Vec<ReadPage>,
-    /// Nobody else need be asked.
+    /// No other source is needed.
     pub(super) suffices: bool,
-    /// Why it could not be asked, where it could not.
     pub(super) failure: Option<crate::domain::Degradation>,
 }
 
-/// Asks our own knowledge and decides whether it suffices. The trace says what was decided and why.
+/// Queries the evidence store; the decision is traced.
 #[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
 pub(super) async fn look_up(
     services: &Services,
@@ -76,7 +76,7 @@ pub(super) async fn look_up(
         }
     };
     journal.checked(provider.name());
-    // The address is a stored page's key as it stands.
+    // The URL is the key; it must stay unchanged.
     let parsed = answer.hits.iter().filter_map(|hit| Some((Url::parse(&hit.url).ok()?, hit)));
     let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| !own.holds(url)).collect();
     let urls: Vec<Url> = hits.iter().map(|(url, _)| url.clone()).collect();
@@ -116,8 +116,7 @@ pub(super) async fn look_up(
     Ok(Known { pages, suffices, failure: None })
 }
 
-/// The third gate, where it is switched on: why a language model does not let stored passages settle the claim. Its yes adds
-/// nothing to what the rules found; a no, or no answer, means that others are asked, which costs a search and no verdict.
+/// Third gate: returns why a language model rejects the stored passages. A no or a failure only costs a search.
 async fn doubt(
     services: &Services,
     claim: &Claim,
@@ -146,8 +145,8 @@ async fn doubt(
     }
 }
 
-/// Of the pages the gate looked at, by their ids, those worth carrying on: the best of each side, the best of each
-/// independent group that takes one, then the rest by rank. So what was weighed against each other stays in sight.
+/// Returns the pages to keep: the best of each side, then of each group with a side, then by rank. So opposing pages
+/// stay together.
 fn carried(judged: &[JudgedPassage], most: usize) -> Vec<&str> {
     let mut sides: Vec<Stance> = Vec::new();
     let mut groups: Vec<&str> = Vec::new();
@@ -178,11 +177,11 @@ fn carried(judged: &[JudgedPassage], most: usize) -> Vec<&str> {
     kept
 }
 
-/// Characters at the head of a page in which it says whom it is about.
+/// Characters at the start of a page that name its subject.
 const HEAD: usize = 600;
 
-/// Whether a stored sentence may tell of the claim's event: not if it names others than the claim does and its page names
-/// none of the claim's. One that names nobody ("The bridge is closed.") may be the very one that contradicts.
+/// Whether a sentence may be about the event: not if it names only others, and its page none of the claim's names. A
+/// sentence without names ("The bridge is closed.") may contradict.
 fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     let names = &claim.profile.entities;
     if names.is_empty() {
@@ -190,7 +189,7 @@ fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     }
     let profile = |text: &str| Arc::new(TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]));
     let key = stem_hash(&hit.snippet);
-    // A page is found by the same sentence again and again: what it says is kept with the page.
+    // The same sentence is found again and again.
     let (kept, told) = page.told.get_or_init(|| (key, profile(&hit.snippet)));
     let sentence = if *kept == key { Arc::clone(told) } else { profile(&hit.snippet) };
     if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
@@ -203,7 +202,6 @@ fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     names.iter().any(|name| sufficiency::names(head, name))
 }
 
-/// What is known, judged as it would be for the verdict, and held against what settles a claim.
 async fn gate(
     services: &Services,
     normal: &Normal,
@@ -227,7 +225,7 @@ async fn gate(
         })
         .collect();
     let claims = [(claim, ranked)];
-    let heard = async |look: Look| -> Result<JudgedClaim, PipelineError> {
+    let heard = async |look: JudgingDepth| -> Result<JudgedClaim, PipelineError> {
         let judged = judge::passages_of(services, normal, &claims, look, journal).await?;
         Ok(judged.into_iter().next().unwrap_or_default())
     };
@@ -245,16 +243,15 @@ async fn gate(
         limits: scoring.sufficiency,
         conflict: scoring.limits.conflict,
     };
-    // Where names, figures or independent sources are missing, nothing that a model says could fill the gap.
-    let by_rule = heard(Look::ByRule).await?;
+    // No model can supply missing names, figures or sources.
+    let by_rule = heard(JudgingDepth::ByRule).await?;
     if let Some(lack) = sufficiency::out_of_reach(&known(&by_rule, &beside), &wanted) {
         return Ok((Sufficiency::Lacking(lack), by_rule.passages));
     }
-    let judged = heard(Look::ByModel).await?;
+    let judged = heard(JudgingDepth::ByModel).await?;
     Ok((sufficiency::sufficiency(&known(&judged, &beside), &wanted), judged.passages))
 }
 
-/// Judged passages with what the gate wants to know of each.
 fn known<'a>(judged: &'a JudgedClaim, beside: &[(bool, Arc<PreparedPage>)]) -> Vec<KnownPassage<'a>> {
     let of = |(judged, (names_covered, page)): (&'a JudgedPassage, &(bool, Arc<PreparedPage>))| KnownPassage {
         judged,

@@ -1,4 +1,4 @@
-//! How long each provider usually takes, as this process has seen it.
+//! Usual latency of each provider, measured by this process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What the newest call weighs in the average: a provider that turns slow is known as slow after three or four.
+/// Weight of the newest call: three or four slow calls are enough to detect a slow provider.
 const NEWEST: f64 = 0.3;
 
-/// After this long without a call the figure is forgotten: a provider that was skipped for its slowness is tried again.
+/// Age after which the figure expires, so that a slow provider is tried again.
 const REMEMBERED: Duration = Duration::from_mins(2);
 
-/// The moving averages, by provider. Shared by all items of a process.
+/// Moving averages by provider, shared by all items of a process.
 #[derive(Debug, Default)]
 pub struct Latencies(Mutex<HashMap<&'static str, (Duration, Instant)>>);
 
 impl Latencies {
-    /// The usual time of an answer; `None` where nothing recent is known.
+    /// Returns the usual latency; `None` without a recent call.
     pub(super) fn usual(&self, provider: &str, now: Instant) -> Option<Duration> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(provider).copied();
         known.filter(|(_, at)| now.saturating_duration_since(*at) < REMEMBERED).map(|(usual, _)| usual)
     }
 
-    /// A call took this long. One that was cut off took at least as long as it was given.
+    /// Records a call. The time of an aborted one is a lower bound.
     pub(super) fn took(&self, provider: &'static str, time: Duration, now: Instant) {
         let usual = self.usual(provider, now).map_or(time, |known| known.mul_f64(1.0 - NEWEST) + time.mul_f64(NEWEST));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(provider, (usual, now));

@@ -1,15 +1,17 @@
-//! Retrieval: what we know already first, and where it suffices alone; then the operator's own material, trusted sites,
-//! fact-checkers and everything else, until enough independent sources are found or the time is up.
+//! Retrieves pages for the item's claims until enough independent sources are found or the time is over.
 //!
-//! `known` asks our own knowledge and decides whether it suffices, `stages` plans whom to ask for what, `asking` asks
-//! within the time, `choose` counts and picks. A stage more is a line in `stages`.
+//! Steps: `known` queries the evidence store, which may suffice; `stages` plans the queries; `asking` sends them;
+//! `choose` counts and selects pages. To add a stage, add a line in `stages`.
 //!
-//! What a claim costs in calls, with W search providers and Q queries (`enrichment.queries_max`): none where our own
-//! knowledge suffices; else usually two, the best query on trusted sites and the same one openly. Feeds and trusted sites
-//! never end the search by themselves: who contradicts them stands elsewhere. The own sources are asked once each beside
-//! that. At most, where little is found or providers fail: W on trusted sites, W on fact-checkers' sites (only without the
-//! index of all fact-checkers), W·Q openly. A language a claim is translated into takes the place of one of the Q, and is
-//! asked whatever was found. Further pages of an answer and retries come on top, and a kept answer costs nothing.
+//! Calls per claim, with W web search providers and Q queries (`enrichment.queries_max`):
+//!
+//! * none if the evidence store suffices;
+//! * usually two: the best query on trusted sites and as an open search;
+//! * at most W on trusted sites, W on sites of fact-checkers (without a fact-check provider) and W·Q open.
+//!
+//! Each own source gets one more call. A translated query replaces one of the Q and is always sent. Further result
+//! pages and retries are extra; cached answers are free.
+//! Feeds and trusted sites never end a search, because contradicting pages are usually elsewhere.
 
 mod asking;
 mod choose;
@@ -47,7 +49,7 @@ use crate::domain::rules::DomainRules;
 
 pub use latency::Latencies;
 
-/// Of the time for retrieval and reading, the share that searching may take: the rest is for reading what was found.
+/// Share of the time for retrieval and reading that the search may use.
 const SEARCH_SHARE: f64 = 0.6;
 
 pub(super) async fn retrieve(
@@ -115,7 +117,6 @@ pub(super) async fn retrieve(
     Ok(Found { known, candidates, rules, searched })
 }
 
-/// One claim: what is known, then whoever has to be asked.
 async fn one<'r>(
     services: &'r Services,
     request: &Request,
@@ -144,7 +145,7 @@ async fn one<'r>(
     Ok((known, finds))
 }
 
-/// Whether nobody could say if fact-checkers have written of it.
+/// Whether the fact-check provider is missing or could not be queried.
 fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
     let Some(provider) = &services.providers.fact_check else { return true };
     let name = provider.name();
@@ -159,8 +160,8 @@ fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
     })
 }
 
-/// The item's share of what its claims found. Stored pages cost no fetch and stand beside the pages to be read, each
-/// once; so do the operator's texts. A stored page that was read before `current_since` and was found again is read again.
+/// Selects the pages. Stored pages and own texts do not count against the limit. A stored page that was found again
+/// is fetched if older than `current_since`.
 fn gather(
     per_claim: Vec<(Known, Finds)>,
     main: usize,

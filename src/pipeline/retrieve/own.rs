@@ -1,4 +1,5 @@
-//! The item's own site: what else it publishes says nothing for or against the item. Nor does a page that the item links to.
+//! The item's own site. Its pages, and pages that the item links to, are no evidence for or against the item.
+//! A site with many authors counts by page only.
 
 use url::Url;
 
@@ -9,22 +10,20 @@ use crate::judging::{credibility, independence};
 use crate::pipeline::candidate::same_page;
 use crate::reading::{canonical_url, registered_domain};
 
-/// Where the item stands.
 #[derive(Debug, Clone, Default)]
 pub(in crate::pipeline) struct OwnSite {
     page: Option<Url>,
-    /// The registered domain, where one publisher speaks on it.
+    /// Registered domain, if the site has one publisher.
     domain: Option<String>,
-    /// Pages that the item links to, where their claims are its own.
+    /// Pages that the item links to.
     links: Vec<Url>,
-    /// Registered domains of those that nothing is known of: their other pages are the same voice. Of a site that is known
-    /// only the page is left out, or a link to it would keep an honest paper's denial from being read.
+    /// Linked sites of unknown credibility. On a known site only the linked page is excluded: a link must not exclude
+    /// a reliable paper's denial.
     linked_domains: Vec<String>,
 }
 
 impl OwnSite {
-    /// Of an item's address; it links to nothing. On a social platform, among blogs and in a reference work every page has
-    /// authors of its own.
+    /// Returns the site of an address. On social platforms, blogs and reference works each page has its own authors.
     pub(in crate::pipeline) fn of(address: Option<&str>, rules: &DomainRules) -> Self {
         let page = address.and_then(|address| Url::parse(address).ok()).map(|url| canonical_url(&url));
         let host = page.as_ref().and_then(Url::host_str).unwrap_or_default();
@@ -34,7 +33,7 @@ impl OwnSite {
         Self { domain: is_one_publisher.then(|| registered_domain(host)), page, ..Self::default() }
     }
 
-    /// The same of an item that links to these pages.
+    /// Adds the pages that the item links to.
     #[must_use]
     pub(in crate::pipeline) fn linking<'a>(
         mut self,
@@ -51,7 +50,7 @@ impl OwnSite {
         self
     }
 
-    /// Whether a page, by its canonical address, is the item's own or stands on its publisher's site.
+    /// Whether a canonical URL is the item's own, or on a site of its publisher.
     pub(in crate::pipeline) fn holds(&self, url: &Url) -> bool {
         let is_of_site = |own: &String| {
             let domain = registered_domain(url.host_str().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Providers that do as they are told, and what they find, for the tests of retrieval.
+//! Scripted providers and their hits, for the tests of retrieval.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,14 +56,12 @@ pub(super) fn candidate(url: &str) -> Candidate {
     titled(url, "")
 }
 
-/// How a question is met.
 #[derive(Debug, Clone)]
 pub(super) enum Meet {
     Hits(Vec<Hit>),
     Fails(AskError),
 }
 
-/// A provider behind a real gate that answers as scripted, so late.
 #[derive(Debug)]
 pub(super) struct Scripted {
     profile: Profile,
@@ -130,7 +128,6 @@ impl Scripted {
         self
     }
 
-    /// What it holds has nothing to do with any claim: it answers so without asking.
     pub(super) fn with_nothing_to_ask(mut self) -> Self {
         self.idle = true;
         self
@@ -161,7 +158,6 @@ impl Scripted {
 
 impl Provider for Scripted {
     fn profile(&self) -> &'static Profile {
-        // A test's profiles are few and live as long as the test.
         Box::leak(Box::new(self.profile))
     }
 

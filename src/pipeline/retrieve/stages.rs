@@ -1,4 +1,6 @@
-//! Who is asked what, in which order: the plan for one claim. Nothing is asked here.
+//! Plans the search for one claim: own material, feeds, trusted sites, sites of fact-checkers, open search, other
+//! languages.
+//! The module sends nothing. To add a stage, add a line to [`Plan::stages`].
 
 use std::sync::Arc;
 
@@ -10,11 +12,10 @@ use crate::judging::profile::TextProfile;
 use crate::pipeline::queries::Foreign;
 use crate::providers::{Provider, Query};
 
-/// Domains one query names: more would not leave room for the words in GDELT's 250 characters.
+/// GDELT accepts 250 characters; more domains would leave no space for words.
 const DOMAINS_PER_QUERY: usize = 5;
 
-/// Sites of fact-checkers by the language they write in, the best known first. They are searched only where the index of
-/// all fact-checkers cannot be asked.
+/// Sites by language, best known first; searched only if the fact-check provider is not available.
 const FACT_CHECKERS: &[(&str, &[&str])] = &[
     ("en", &["snopes.com", "politifact.com", "factcheck.org", "fullfact.org"]),
     ("ru", &["provereno.media", "stopfake.org", "factcheck.kz"]),
@@ -25,7 +26,7 @@ const FACT_CHECKERS: &[(&str, &[&str])] = &[
     ("fr", &["factuel.afp.com", "20minutes.fr"]),
 ];
 
-/// Trusted sites that write in another language than their domain tells.
+/// Sites whose language is not that of their top-level domain.
 const LANGUAGE_OF: &[(&str, &str)] = &[
     ("suspilne.media", "uk"),
     ("unian.net", "uk"),
@@ -34,68 +35,60 @@ const LANGUAGE_OF: &[(&str, &str)] = &[
     ("novayagazeta.eu", "ru"),
 ];
 
-/// How far a stage goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serve {
-    /// Every provider holds something of its own: all are asked, at once.
+    /// All at once, because each has its own content.
     All,
-    /// One answer serves; the next provider is asked where the one before could not be.
+    /// One answer suffices.
     First,
-    /// As `First`, whatever was found before: who writes in another language knows other things.
+    /// As `First`, even if enough was found: other languages know other things.
     Always,
-    /// Provider after provider, query after query, until one was answered and enough is found.
+    /// Until one query was answered and enough is found.
     UntilEnough,
 }
 
-/// One step of the search.
 #[derive(Debug)]
 pub(super) struct Stage<'a> {
-    /// As in the trace.
     pub(super) name: &'static str,
     pub(super) serve: Serve,
     pub(super) providers: Vec<&'a Arc<dyn Provider>>,
     pub(super) queries: Vec<Query>,
-    /// The claim in the language of the queries, where that is not its own.
+    /// The claim in the queries' language, if that differs.
     pub(super) foreign: Option<Arc<TextProfile>>,
 }
 
 impl Stage<'_> {
-    /// Whether it asks everybody who is to be asked, and not sites or feeds chosen beforehand.
+    /// Whether the stage searches openly, not only chosen sites or feeds.
     pub(super) fn is_open(&self) -> bool {
         self.serve == Serve::UntilEnough
     }
 }
 
-/// What the plan depends on beside the claim.
 pub(super) struct Plan<'a> {
     pub(super) own: &'a [Arc<dyn Provider>],
     pub(super) search: &'a [Arc<dyn Provider>],
-    /// Of the item; empty for all.
+    /// Empty for all.
     pub(super) kinds: &'a [SourceKind],
     pub(super) rules: &'a DomainRules,
-    /// Whether the index of all fact-checkers is missing or could not be asked.
     pub(super) without_fact_checks: bool,
 }
 
-/// Whether the item wants that kind of source.
 pub(super) fn selects(kinds: &[SourceKind], kind: SourceKind) -> bool {
     kinds.is_empty() || kinds.contains(&kind)
 }
 
 impl<'a> Plan<'a> {
-    /// Everybody whom the item's kinds select, our own knowledge aside.
+    /// Returns the selected providers, without the evidence store.
     pub(super) fn selected(&self) -> impl Iterator<Item = &'a Arc<dyn Provider>> {
         let kinds = self.kinds;
         self.own.iter().chain(self.search).filter(move |provider| selects(kinds, provider.profile().source))
     }
 
-    /// Whether somebody is to be asked who searches the web in that language.
     pub(super) fn searches_in(&self, language: &str) -> bool {
         self.of(self.search, |kind| kind != SourceKind::Feeds).iter().any(|provider| provider.speaks(language))
     }
 
-    /// The stages in their order; one without anybody to ask or anything to ask for is not among them. `others` are the
-    /// claim in other languages, each a stage of its own.
+    /// Returns the stages in order, without empty ones. Each of `others` is a stage.
     pub(super) fn stages(&self, queries: &[Query], others: &[Foreign]) -> Vec<Stage<'a>> {
         let best = || queries.first().cloned().into_iter().collect::<Vec<Query>>();
         let language = queries.first().and_then(|query| query.language.as_deref());
@@ -106,7 +99,7 @@ impl<'a> Plan<'a> {
         let web = self.of(self.search, |kind| kind != SourceKind::Feeds);
         let restricting: Vec<&Arc<dyn Provider>> =
             web.iter().copied().filter(|provider| provider.profile().restricts_domains).collect();
-        // With the allow list alone the whole search is one of trusted sites.
+        // With an allow list only, every search is on trusted sites.
         if !self.rules.allowlist_only {
             let trusted = restricted(best(), &self.trusted(language));
             stages.push(stage("trusted sites", Serve::First, restricting.clone(), trusted));
@@ -116,7 +109,7 @@ impl<'a> Plan<'a> {
             stages.push(stage("fact-checkers' sites", Serve::First, restricting, sites));
         }
         stages.push(stage("everything", Serve::UntilEnough, web.clone(), self.only_allowed(queries.to_vec())));
-        // Last: what is asked in the claim's own words must not wait for a turn behind them.
+        // Last: queries in the claim's own language must not wait.
         for other in others {
             let asked = self.only_allowed(vec![other.query.clone()]);
             let foreign = Some(Arc::clone(&other.profile));
@@ -126,7 +119,7 @@ impl<'a> Plan<'a> {
         stages
     }
 
-    /// Those of the kinds wanted, free ones first; among equals the order they were built in stands.
+    /// Returns providers of a kind, free ones first, otherwise in original order.
     fn of(&self, among: &'a [Arc<dyn Provider>], kind: impl Fn(SourceKind) -> bool) -> Vec<&'a Arc<dyn Provider>> {
         let wanted = |source: SourceKind| kind(source) && selects(self.kinds, source);
         let mut chosen: Vec<&Arc<dyn Provider>> =
@@ -135,7 +128,7 @@ impl<'a> Plan<'a> {
         chosen
     }
 
-    /// The allowed domains most likely to have written of it: in the claim's language first, news before the rest.
+    /// Returns the allowed domains that most likely cover the claim: its language first, then news.
     fn trusted(&self, language: Option<&str>) -> Vec<String> {
         let mut domains: Vec<(bool, bool, f64, &str)> = self
             .rules
@@ -158,8 +151,7 @@ impl<'a> Plan<'a> {
         sites.iter().filter(|site| !self.rules.is_denied(site)).map(|site| (*site).to_owned()).collect()
     }
 
-    /// With the allow list only, an open search would be thrown away whole: each query then asks a few allowed domains,
-    /// the queries of a claim different ones.
+    /// Restricts each query to other allowed domains if only those are allowed: an open search would be discarded.
     fn only_allowed(&self, mut queries: Vec<Query>) -> Vec<Query> {
         let allowed = self.rules.allowed();
         if !self.rules.allowlist_only || allowed.is_empty() {
@@ -182,7 +174,7 @@ fn stage<'a>(
     Stage { name, serve, providers, queries, foreign: None }
 }
 
-/// The same queries within these domains; none without domains.
+/// Returns nothing without domains.
 fn restricted(queries: Vec<Query>, domains: &[String]) -> Vec<Query> {
     if domains.is_empty() {
         return Vec::new();

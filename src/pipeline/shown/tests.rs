@@ -11,11 +11,9 @@ fn an_item_shows_so_many_and_every_claim_some() {
     for (of, most, expected) in [
         (vec![(2, 8)], 5, vec![5]),
         (vec![(2, 3)], 5, vec![3]),
-        // The limit is the item's, not each claim's.
         (vec![(2, 8), (0, 8)], 5, vec![3, 2]),
         (vec![(3, 8), (0, 8), (0, 8)], 5, vec![3, 1, 1]),
         (vec![(0, 0), (1, 8), (0, 1)], 5, vec![0, 4, 1]),
-        // What is cited is shown, over the limit if need be.
         (vec![(3, 8), (3, 8)], 5, vec![3, 3]),
         (vec![(2, 8), (1, 8)], 0, vec![2, 1]),
         (vec![], 5, vec![]),

@@ -16,10 +16,9 @@ use crate::outbound::test_server::{TestServer, answer, json as reply};
 use crate::outbound::{Gate, HttpClient, NoObserver};
 use crate::pipeline::given::{GivenClaim, GivenText, judge_claim};
 
-/// A stance model of English that knows some pairs of texts and takes no side on the others.
+/// An NLI model of English that knows some pairs and is neutral about others.
 #[derive(Debug, Default)]
 pub(in crate::pipeline) struct Script {
-    /// Claim, passage, entailment and contradiction.
     pub(in crate::pipeline) known: Vec<(&'static str, &'static str, f64, f64)>,
     pub(in crate::pipeline) asked: Mutex<Vec<(String, String)>>,
 }
@@ -42,7 +41,6 @@ impl StanceModel for Script {
     }
 }
 
-/// What judges without a model of its own: that script reads English, and a translator may stand at the server.
 pub(in crate::pipeline) async fn services(script: Arc<Script>, translator: Option<&TestServer>) -> Services {
     let mut config = Config::built_in();
     for (choice, without) in [
@@ -64,7 +62,6 @@ pub(in crate::pipeline) async fn services(script: Arc<Script>, translator: Optio
     services
 }
 
-/// A server that knows these texts in English, and answers everything else with a failure.
 pub(in crate::pipeline) async fn translating(known: &'static [(&'static str, &'static str)]) -> TestServer {
     TestServer::answering(move |_number, seen| {
         let body: Value = serde_json::from_slice(&seen.body).unwrap_or_default();
@@ -120,7 +117,7 @@ async fn a_claim_and_a_passage_that_no_model_reads_are_judged_in_translation_and
 #[tokio::test]
 async fn figures_are_compared_in_the_words_they_were_written_in() {
     const OTHER: &str = "За жовтень 2026 року порт Велмора відвантажив 9100 тонн зерна, повідомив його начальник.";
-    // A translator that is wrong about the figure is thrown away, and one that is wrong about the words changes no figure.
+    // A wrong figure discards a translation; wrong words change no figure.
     const MISLED: &[(&str, &str)] = &[(CLAIM, CLAIM_EN), (OTHER, "The port of Velmora shipped 9100 tonnes of grain.")];
     let script = Arc::new(Script { known: vec![(CLAIM_EN, MISLED[1].1, 0.96, 0.01)], ..Script::default() });
     let server = translating(MISLED).await;
@@ -148,7 +145,7 @@ async fn only_the_few_best_passages_are_translated_and_no_more_characters_than_a
         reply(&json!({ "translatedText": english }).to_string())
     })
     .await;
-    // Of three hands: what is copied counts once and is judged once.
+    // Three different texts, because copies count once and are judged once.
     let texts = [
         "Порт Велмора відвантажив 4200 тонн зерна в жовтні 2026 року, пише міська газета.",
         "У жовтні 2026 року через порт Велмора пройшло 4200 тонн зерна, свідчить митна статистика.",
@@ -191,7 +188,6 @@ async fn judging_again_from_what_is_stored_comes_to_the_same() {
     let server = translating(KNOWN).await;
     let services = services(script(), Some(&server)).await;
     let result = judged(&services, &[REPORT]).await;
-    // The judge that is stored tells which table judges again.
     let kind = crate::judging::decision::JudgeKind::of(&result.judge);
     assert_eq!(kind, crate::judging::decision::JudgeKind::Model);
     let row = &result.evidence[0];

@@ -1,4 +1,6 @@
-//! The snapshot of the fleet as the database writes it, in one JSON value.
+//! The JSON form of [`FleetSnapshot`], as the database returns it.
+//!
+//! Its fields must match the query of `Store::fleet`.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +9,8 @@ use serde::Deserialize;
 
 use super::{BreakerKind, FleetSnapshot, SharedBreaker, probe_span, span};
 
-/// The snapshot as the database writes it.
 #[derive(Debug, Deserialize)]
-pub(super) struct Told {
+pub(super) struct FleetSnapshotRow {
     pub(super) moment: DateTime<Utc>,
     breakers: Vec<ToldBreaker>,
     used: Vec<ToldUse>,
@@ -38,8 +39,8 @@ struct ToldUse {
     used: u64,
 }
 
-impl From<Told> for FleetSnapshot {
-    fn from(told: Told) -> Self {
+impl From<FleetSnapshotRow> for FleetSnapshot {
+    fn from(told: FleetSnapshotRow) -> Self {
         let mut used: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         for row in told.used {
             let windows = used.entry(row.provider).or_default();

@@ -1,5 +1,6 @@
-//! Dead letters of the table queue. Lists read an excerpt of each body, and requeueing moves a few rows per statement, so
-//! that no operation needs memory for all bodies.
+//! Dead letters of the table queue.
+//!
+//! Lists read excerpts, and requeueing moves a few rows per statement, so that memory stays bounded.
 
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -9,10 +10,9 @@ use super::TableQueue;
 use crate::broker::{DeadLetter, DeadSelection, EXCERPT_BYTES, OpenDeadLetter, QueueName, Settle};
 use crate::store::StoreError;
 
-/// Rows that one statement moves: the database holds their bodies meanwhile.
+/// Rows per statement: the database holds their bodies.
 const BATCH: i64 = 32;
 
-/// A selection as the two values that the statements take: ids, and the reason.
 struct Filter<'a> {
     ids: Option<Vec<i64>>,
     reason: Option<&'a str>,
@@ -22,7 +22,7 @@ impl<'a> From<DeadSelection<'a>> for Filter<'a> {
     fn from(which: DeadSelection<'a>) -> Self {
         match which {
             DeadSelection::All => Self { ids: None, reason: None },
-            // Ids that are no numbers name nothing.
+            // Ids that are not numbers match nothing.
             DeadSelection::Ids(ids) => {
                 Self { ids: Some(ids.iter().filter_map(|id| id.parse().ok()).collect()), reason: None }
             }
@@ -31,7 +31,6 @@ impl<'a> From<DeadSelection<'a>> for Filter<'a> {
     }
 }
 
-/// Bytes of a body that lists read.
 fn excerpt_bytes() -> i32 {
     i32::try_from(EXCERPT_BYTES).unwrap_or(i32::MAX)
 }
@@ -55,7 +54,7 @@ fn letter(row: &PgRow) -> Result<DeadLetter, StoreError> {
 }
 
 impl TableQueue {
-    /// Moves a message to the dead letters. One statement: at no moment is it in both tables or in none.
+    /// Moves a message to the dead letters in one statement, so that it is always in exactly one table.
     pub(super) async fn bury(
         &self,
         id: i64,
@@ -114,8 +113,7 @@ impl TableQueue {
         row.map(|row| Ok(OpenDeadLetter { letter: letter(&row)?, body: row.try_get("body")? })).transpose()
     }
 
-    /// Moves letters back, oldest first. Letters that come after the start of this are left alone: they may be the same
-    /// messages, dead again.
+    /// Requeues dead letters, oldest first. Skips those added after the start, which may be the same messages.
     pub(super) async fn revive(&self, which: DeadSelection<'_>) -> Result<u64, StoreError> {
         let filter = Filter::from(which);
         let newest: Option<i64> =

@@ -1,12 +1,14 @@
-//! Traces: what became of an item, and when, as spans for an OTLP collector. Off unless one is named.
+//! Traces: the spans of an item for an OTLP collector. Off unless a collector is configured.
 //!
-//! `recorder` makes spans of the program's own (the layer below `tracing`), `span` is what a finished one is, `queue` holds
-//! them until they are sent, `wire` writes them as OTLP's protobuf. Sending is `outbound::otlp`'s, in a job of `app`.
+//! 1. `recorder`, a layer of `tracing`, creates the program's own spans.
+//! 2. `queue` stores finished spans (`span`) until they are sent.
+//! 3. `wire` encodes them as OTLP protobuf. A job of `app` sends them with `outbound::otlp`.
 //!
-//! Only spans made here are recorded, so that what leaves the process is decided in this file: names, figures and words of
-//! closed sets, never a text, a key or a person's data. An item is named by its id, as in the log. To add a span, add a
-//! function below; its fields become the attributes, but for `otel.name` (the span's name), `otel.kind`, and `error.type`,
-//! which also marks it as failed.
+//! Only spans of this file are recorded. They contain names, figures and words of closed sets, never a text, a key or
+//! personal data; an item is named by its id.
+//!
+//! To add a span, add a function below. Its fields become attributes, except `otel.name` (the span's name) and
+//! `otel.kind`. `error.type` also marks it as failed.
 
 mod queue;
 mod recorder;
@@ -22,18 +24,17 @@ pub(super) use recorder::{filter, recorder};
 pub use span::FinishedSpan;
 pub use wire::{Resource, export_request};
 
-/// Of the span of an item's work, which the log shows too.
+/// Target of an item's span, which is also in the log.
 pub(super) const ITEM: &str = "corroborate::item";
 
-/// Of all other spans, which the log leaves out: a line is read by its item.
+/// Target of all other spans, which are not in the log.
 pub(super) const INNER: &str = "corroborate::trace";
 
-/// A stage of the pipeline.
 pub fn stage_span(stage: &'static str) -> Span {
     tracing::info_span!(target: INNER, "stage", otel.name = format_args!("stage.{stage}"), stage.name = stage)
 }
 
-/// One call to a provider, from the moment it has its slot. See [`provider_call_ended`].
+/// One call to a provider, from its rate-limit permit on. See [`provider_call_ended`].
 pub fn provider_call_span(provider: &'static str) -> Span {
     tracing::info_span!(
         target: INNER,
@@ -45,7 +46,7 @@ pub fn provider_call_span(provider: &'static str) -> Span {
     )
 }
 
-/// How it ended: one of the catalogue's outcomes.
+/// Records the outcome, one of the catalogue's.
 pub fn provider_call_ended(span: &Span, outcome: &'static str) {
     span.record("provider.outcome", outcome);
     if outcome != "ok" {
@@ -53,7 +54,6 @@ pub fn provider_call_ended(span: &Span, outcome: &'static str) {
     }
 }
 
-/// The transaction that stores an item's result.
 pub fn store_commit_span(claims: usize, sources: usize) -> Span {
     tracing::info_span!(
         target: INNER,

@@ -1,4 +1,4 @@
-//! Spans that wait to be sent: bounded, and never waited for. What does not fit is dropped and counted.
+//! A bounded queue of finished spans. Senders never wait; a span that does not fit is dropped and counted.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,21 +11,21 @@ use tokio_util::sync::CancellationToken;
 use super::span::FinishedSpan;
 use crate::telemetry::metrics;
 
-/// Spans that wait at most. An item has some thirty: at 100 items a second, a collector that hesitates for a second costs
-/// none. A span takes about 1 kB.
+/// Maximum of waiting spans, about 1 kB each. An item has about 30, so at 100 items a second a collector may stop for a
+/// second without loss.
 const MOST_WAITING: usize = 4096;
 
-/// Spans sent at once, some 100 kB of them; what collectors are used to.
+/// Spans per request, about 100 kB; a usual size for collectors.
 const MOST_IN_BATCH: usize = 512;
 
-/// How long the first span of a batch waits for others.
+/// Time that the first span of a batch waits for others.
 const GATHERING: Duration = Duration::from_secs(2);
 
-/// The queue of the recorder that is installed, until whoever sends takes it. `tracing` has one recorder for the whole
-/// process, which is installed before anything else is built.
+/// The queue of the installed recorder, until the sender takes it. `tracing` has one recorder per process, which is
+/// installed first.
 static INSTALLED: Mutex<Option<SpanQueue>> = Mutex::new(None);
 
-/// Takes the queue of the installed recorder; `None` where spans are not recorded, or somebody has it.
+/// Takes the queue of the installed recorder; `None` if spans are not recorded or the queue was taken.
 pub fn take_queue() -> Option<SpanQueue> {
     INSTALLED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -34,41 +34,40 @@ pub(in crate::telemetry) fn leave_queue(queue: SpanQueue) {
     *INSTALLED.lock().unwrap_or_else(PoisonError::into_inner) = Some(queue);
 }
 
-/// Where spans are put.
 #[derive(Debug, Clone)]
-pub(super) struct Inlet(Sender<FinishedSpan>);
+pub(super) struct SpanSender(Sender<FinishedSpan>);
 
-/// Where they are taken from.
 #[derive(Debug)]
 pub struct SpanQueue {
     spans: Receiver<FinishedSpan>,
     gathering: Duration,
 }
 
-pub(super) fn queue() -> (Inlet, SpanQueue) {
+pub(super) fn queue() -> (SpanSender, SpanQueue) {
     sized(MOST_WAITING, GATHERING)
 }
 
-fn sized(most: usize, gathering: Duration) -> (Inlet, SpanQueue) {
+fn sized(most: usize, gathering: Duration) -> (SpanSender, SpanQueue) {
     let (sender, spans) = mpsc::channel(most);
-    (Inlet(sender), SpanQueue { spans, gathering })
+    (SpanSender(sender), SpanQueue { spans, gathering })
 }
 
-impl Inlet {
-    /// Never waits: whoever ends a span has an item to do.
+impl SpanSender {
+    /// Never waits, because the caller processes an item.
     pub(super) fn put(&self, span: FinishedSpan) {
         match self.0.try_send(span) {
             Ok(()) => {}
-            // After the end nobody sends any more.
+            // After shutdown there is no receiver.
             Err(TrySendError::Full(_) | TrySendError::Closed(_)) => metrics::trace_spans("dropped", 1),
         }
     }
 }
 
 impl SpanQueue {
-    /// The next batch: full, or all that came in a moment. `None` when told to stop, with what has gathered left in `batch`.
+    /// Adds the next spans to `batch`, until it is full or the gathering time ends. Returns `None` at the stop, with
+    /// the gathered spans in `batch`.
     pub async fn gather(&mut self, batch: &mut Vec<FinishedSpan>, stop: &CancellationToken) -> Option<()> {
-        // Nothing is lost in any arm: what was received stands in the batch.
+        // No arm loses a span: received spans are in the batch.
         let first = tokio::select! {
             biased;
             () = stop.cancelled() => return None,
@@ -78,7 +77,7 @@ impl SpanQueue {
         let until = Instant::now() + self.gathering;
         while batch.len() < MOST_IN_BATCH {
             let room = MOST_IN_BATCH - batch.len();
-            // Receiving many may be given up without loss.
+            // `recv_many` is cancel-safe.
             let received = tokio::select! {
                 biased;
                 () = stop.cancelled() => return None,
@@ -92,7 +91,7 @@ impl SpanQueue {
         Some(())
     }
 
-    /// What waits now, a batch of it at most.
+    /// Adds the waiting spans, up to a full batch.
     pub fn rest(&mut self, batch: &mut Vec<FinishedSpan>) {
         while batch.len() < MOST_IN_BATCH
             && let Ok(span) = self.spans.try_recv()
@@ -101,7 +100,6 @@ impl SpanQueue {
         }
     }
 
-    /// How many wait.
     pub fn waiting(&self) -> usize {
         self.spans.len()
     }

@@ -1,4 +1,4 @@
-//! The layer below `tracing` that turns this program's spans into those of a trace.
+//! A `tracing` layer that converts this program's spans to spans of a trace.
 
 use std::fmt;
 
@@ -11,33 +11,29 @@ use tracing_subscriber::filter::{FilterFn, LevelFilter};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use super::queue::{Inlet, SpanQueue, queue};
+use super::queue::{SpanQueue, SpanSender, queue};
 use super::span::{FinishedSpan, Kind, Parent, SpanContext, Value};
 use super::{INNER, ITEM};
 use crate::domain::{Clock as _, SystemClock};
 
-/// Records spans of items that are sampled.
 #[derive(Debug, Clone)]
 pub(in crate::telemetry) struct Recorder {
-    /// Share of the items without a trace of their own that get one.
+    /// Share of sampled items among those without a producer's trace.
     share: f64,
-    inlet: Inlet,
+    inlet: SpanSender,
 }
 
-/// A recorder and the queue that it fills. `share` is that of items whose producer sent no trace; of the others the
-/// producer has decided.
+/// `share` applies to items without a producer's trace; otherwise the producer's sampling decides.
 pub(in crate::telemetry) fn recorder(share: f64) -> (Recorder, SpanQueue) {
     let (inlet, queue) = queue();
     (Recorder { share, inlet }, queue)
 }
 
-/// What [`Recorder`] wants to hear of.
 pub(in crate::telemetry) fn filter() -> FilterFn {
     let ours: fn(&Metadata<'_>) -> bool = |about| about.is_span() && matches!(about.target(), ITEM | INNER);
     FilterFn::new(ours).with_max_level_hint(LevelFilter::INFO)
 }
 
-/// A span that has not ended.
 struct Open {
     context: SpanContext,
     parent: Option<Parent>,
@@ -47,14 +43,13 @@ struct Open {
     start: u64,
 }
 
-/// What was written into a span so far.
 #[derive(Default)]
 struct Fields {
     name: Option<String>,
     kind: Kind,
     failed: bool,
     attributes: Vec<(&'static str, Value)>,
-    /// Of the item's span: the producer's trace, its span, and whether it records.
+    /// Of an item's span: the producer's trace, its span, and its sampling.
     trace_id: Option<[u8; 16]>,
     parent_id: Option<[u8; 8]>,
     sampled: Option<bool>,
@@ -115,7 +110,7 @@ fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// An id that stands for something: all zeros stand for nothing.
+/// Returns a random id; all zeros are invalid.
 fn new_id<const N: usize>() -> [u8; N] {
     loop {
         let id = std::array::from_fn(|_| rand::random());
@@ -126,7 +121,7 @@ fn new_id<const N: usize>() -> [u8; N] {
 }
 
 impl Recorder {
-    /// The trace of an item: the producer's where it sent one, and where that is recorded.
+    /// Returns the trace of an item: the producer's if it sent one and records it.
     fn begin(&self, fields: &Fields) -> Option<(SpanContext, Option<Parent>)> {
         let span_id = new_id();
         if let (Some(trace_id), Some(parent)) = (fields.trace_id, fields.parent_id) {
@@ -151,7 +146,7 @@ where
             fields.kind = Kind::Consumer;
             self.begin(&fields)
         } else {
-            // What belongs to no item that is recorded is not recorded either.
+            // A span outside a recorded item is not recorded.
             span.parent().and_then(|parent| {
                 let SpanContext { trace_id, span_id } = parent.extensions().get::<Open>()?.context;
                 let parent = Parent { span_id, is_remote: false };
@@ -174,7 +169,7 @@ where
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
         let Some(open) = span.extensions_mut().remove::<Open>() else { return };
-        // By the clock that never goes back: an end before the start is refused by some collectors.
+        // A monotonic clock, because some collectors refuse an end before the start.
         let took = u64::try_from(open.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.inlet.put(FinishedSpan {
             context: open.context,
@@ -199,7 +194,6 @@ mod tests {
 
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-    /// What is recorded of a piece of work.
     fn recorded(share: f64, work: impl FnOnce()) -> Vec<FinishedSpan> {
         let (recorder, mut queue) = recorder(share);
         let layer = recorder.with_filter(filter());
@@ -213,7 +207,6 @@ mod tests {
         TraceParent::parse(&format!("00-{TRACE}-b7ad6b7169203331-{flags}")).unwrap()
     }
 
-    /// An item with a stage, a call in it, and a commit.
     fn item(trace: Option<&TraceParent>) {
         let item = item_span("tg:one:1", "phase2", trace);
         item.in_scope(|| {
@@ -260,7 +253,7 @@ mod tests {
     fn the_producer_decides_whether_its_trace_is_recorded() {
         assert!(recorded(1.0, || item(Some(&parent("00")))).is_empty());
         assert_eq!(recorded(0.0, || item(Some(&parent("01")))).len(), 4);
-        // Bits that later versions may give a meaning are no concern of ours.
+        // Reserved bits are ignored.
         assert_eq!(recorded(0.0, || item(Some(&parent("03")))).len(), 4);
         assert!(recorded(1.0, || item(Some(&parent("02")))).is_empty());
     }

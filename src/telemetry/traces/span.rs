@@ -1,9 +1,9 @@
 //! A span that has ended.
 
-/// Longest text of an attribute, characters: ids of items are short, and nothing else is longer than a word.
+/// Longest attribute text, in characters. Item ids are short, and other texts are single words.
 const LONGEST: usize = 200;
 
-/// What part a span has in its trace; numbers as in OTLP.
+/// The span kind, with the numbers of OTLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Kind {
     #[default]
@@ -35,22 +35,19 @@ impl Value {
     }
 }
 
-/// Which span it is of which trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SpanContext {
     pub(super) trace_id: [u8; 16],
     pub(super) span_id: [u8; 8],
 }
 
-/// Who began it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parent {
     pub(super) span_id: [u8; 8],
-    /// In another process: the producer's.
+    /// The parent is in the producer's process.
     pub(super) is_remote: bool,
 }
 
-/// All that is sent of a span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedSpan {
     pub(super) context: SpanContext,
@@ -66,7 +63,6 @@ pub struct FinishedSpan {
 
 #[cfg(test)]
 impl FinishedSpan {
-    /// One without anything in it.
     pub(super) fn bare(name: &str) -> Self {
         Self {
             context: SpanContext { trace_id: [1; 16], span_id: [2; 8] },

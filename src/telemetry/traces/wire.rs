@@ -1,35 +1,32 @@
 //! OTLP's `ExportTraceServiceRequest` as protobuf.
 //!
-//! Written by hand: it is eight small messages whose numbers never change, and the encoder is shorter than what a
-//! generated one would need around it. Source of the numbers: opentelemetry-proto 1.x, `trace/v1/trace.proto`,
-//! `common/v1/common.proto`, `resource/v1/resource.proto`.
+//! Written by hand, because these eight small messages have stable numbers and a generated encoder would need more
+//! code. Source: opentelemetry-proto 1.x, `trace/v1/trace.proto`, `common/v1/common.proto`,
+//! `resource/v1/resource.proto`.
 
 use super::span::{FinishedSpan, Value};
 
-/// Bits of `Span.flags` beside the trace's own: whether the parent is remote is known, and is so.
+/// Bits of `Span.flags`: whether the parent is remote is known, and it is remote.
 const KNOWS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
-/// The trace's flag that it is recorded, as are all that come here.
+/// The trace flag "recorded", which all sent spans have.
 const SAMPLED: u32 = 1;
-/// `Status.code` of a failure.
 const STATUS_ERROR: u64 = 2;
 
-/// Who sends: the attributes that all spans share.
+/// The sender: attributes of all spans.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// `service.name`.
     pub service: String,
-    /// `service.instance.id`: tells processes of one service apart.
+    /// `service.instance.id`: distinguishes processes of one service.
     pub instance: String,
 }
 
-/// A message that is being written.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
 impl Message {
     fn varint(&mut self, mut value: u64) {
-        // Seven bits a byte, the lowest first; the eighth says that more follow.
+        // Seven bits per byte, lowest first; the eighth bit marks that more follow.
         while value >= 0x80 {
             self.0.push((value & 0x7f) as u8 | 0x80);
             value >>= 7;
@@ -101,7 +98,6 @@ impl Message {
     }
 }
 
-/// The body of a request that hands these spans over.
 pub fn export_request(resource: &Resource, spans: &[FinishedSpan]) -> Vec<u8> {
     let mut request = Message::default();
     request.message(1, |of_resource| {
@@ -134,7 +130,7 @@ mod tests {
             write(&mut message);
             message.0
         };
-        // The encoding's own example: 150 in field 1.
+        // The example of the encoding's specification: 150 in field 1.
         assert_eq!(written(|message| message.number(1, 150)), [0x08, 0x96, 0x01]);
         assert_eq!(written(|message| message.bytes(2, b"testing")), *b"\x12\x07testing");
         assert_eq!(written(|message| message.fixed32(16, 0x101)), [0x85, 0x01, 0x01, 0x01, 0, 0]);

@@ -37,13 +37,13 @@ async fn worker_takes_one_item_a_pause_when_all_fail_and_all_items_when_one_succ
         let running = Running::start(queue, braked(), failing(&repaired, &attempts, error));
         sleep(DELAY * 8).await;
         let tried = attempts.load(Ordering::SeqCst);
-        // Those in work when the third failed, and one for each pause.
+        // Items that were running at the third failure, and one per pause.
         assert!((FAILURES..=FAILURES + 3 + 7).contains(&tried), "{tried} attempts");
         let settled =
             |wanted: fn(&Settle) -> bool| running.queue.settled().iter().filter(|(_, how)| wanted(how)).count();
         let ended = settled(|how| matches!(how, Settle::Dead { .. } | Settle::Retry { .. }));
         let deferred = settled(|how| matches!(how, Settle::Defer { .. }));
-        // Those in work when the third failed lose no attempt; the one that is tried after each pause does.
+        // Items that were running at the third failure lose no attempt; each trial does.
         assert!((FAILURES..=FAILURES + 7).contains(&ended), "{ended} items used up an attempt");
         assert!(deferred <= 3, "{deferred} items were deferred");
         assert!(running.queue.pauses.lock().unwrap().starts_with(&[true, false, true]));

@@ -44,10 +44,10 @@ async function asked(claim, values, of) {
 const FAULTS = {
   notoken: /asks for a token.*Enter a token in the options/s,
   wrongtoken: /does not accept the token/,
-  maynot: /Your token may not have claims checked.*“check”/s,
+  maynot: /Your token does not allow checking claims.*“check”/s,
   origin: /CORROBORATE_HTTP_CORS_ORIGINS=chrome-extension:\/\/[a-p]{32}/,
   proxy: /refuses this request.*a proxy passed this request on/s,
-  many: /Too many questions.*wait 7 seconds/s,
+  many: /Too many requests.*wait 7 seconds/s,
   fault: /Something went wrong inside the server/,
   away: /cannot answer at the moment.*in 5 seconds/s,
   gaveup: /took longer than the server allows/,
@@ -55,9 +55,9 @@ const FAULTS = {
   cut: /broke off before its end.*Nothing is lost/s,
   torn: /broke off before its end/,
   midway: /cannot answer at the moment/,
-  html: /is no corroborate server/,
-  half: /is no corroborate server/,
-  moved: /sends us on to another address.*Neither text nor token was sent on/s,
+  html: /is not a corroborate server/,
+  half: /is not a corroborate server/,
+  moved: /redirects to another address.*Neither the text nor the token was sent there/s,
 };
 
 test("every fault of a server is said in words that tell what to do", { skip }, async () => {
@@ -119,16 +119,16 @@ test("what is set is kept and tried at once; what cannot be kept is said", { ski
   };
   for (const [address, said] of [
     ["ftp://a.example", /must begin with https/], ["https://me:secret@a.example", /leave user name and password out/],
-    ["two words", /no web address/], ["http://192.0.2.7:8080", /not encrypted/],
+    ["two words", /not a web address/], ["http://192.0.2.7:8080", /not encrypted/],
   ]) {
     await save({ server: address });
     await outcome.getByText(said).waitFor();
     assert.equal(await extension.stored("server"), "", address);
   }
   await save({ server: server.base, silent: "not a domain" });
-  await outcome.getByText(/is no domain/).waitFor();
+  await outcome.getByText(/is not a domain/).waitFor();
   await save({ token: "t0ken", silent: "https://Bank.example/login\n*.mail.example" });
-  await outcome.getByText("Saved. The server answers and takes claims.").waitFor();
+  await outcome.getByText("Saved. The server answers and accepts claims.").waitFor();
   assert.deepEqual(await extension.stored("silent"), ["bank.example", "mail.example"]);
   assert.equal(server.seen.at(-1).headers.authorization, "Bearer t0ken");
   assert.equal(server.seen.at(-1).body.claim, "", "the trial asks for nothing to be checked");
@@ -147,7 +147,7 @@ test("as it is installed it may talk to nobody: it asks for the one server that 
     assert.deepEqual(granted.origins, []);
     assert.deepEqual(granted.permissions.sort(), ["activeTab", "contextMenus", "scripting", "storage"]);
     const { page, panel } = await asked("A statement.", {}, fresh);
-    assert.match(await panel.innerText(), /may not talk to http:\/\/127\.0\.0\.1:\d+ yet/);
+    assert.match(await panel.innerText(), /not allowed to contact http:\/\/127\.0\.0\.1:\d+ yet/);
     assert.deepEqual(server.seen, []);
     await page.goto(fresh.own("options/options.html"));
     await page.locator("h2", { hasText: "Server" }).first().waitFor();

@@ -15,30 +15,30 @@ const card = (answer, words = en, asked = answer.claim) => cardOf(answer, { aske
 
 test("a firm verdict says how often such a one is right, and never that it is certain", () => {
   const said = card(answers.firm());
-  assert.deepEqual([said.word, said.firmness, said.lean], ["Refuted", "decisive", false]);
-  assert.deepEqual(said.confidence, { figure: "confidence in this verdict 0.88", means: "Of answers stated as surely as this, about 8 in 10 were right." });
+  assert.deepEqual([said.word, said.firmness, said.lean], ["Refuted", "conclusive", false]);
+  assert.deepEqual(said.confidence, { figure: "confidence in this verdict 0.88", means: "About 8 in 10 answers with this confidence were right." });
   for (const confidence of [0.95, 0.999, 1]) {
     const sure = answers.supported();
     sure.result.claims[0].confidence = confidence;
-    assert.match(card(sure).confidence.means, /about 8 in 10/, "no more than was measured");
+    assert.match(card(sure).confidence.means, /bout 8 in 10/, "no more than was measured");
   }
   assert.equal(said.tier, null, "low by definition where the verdict is against the claim");
 });
 
 test("a lean is called one, without a figure, and says what would make it firm", () => {
   const said = card(answers.lean());
-  assert.deepEqual([said.word, said.firmness, said.confidence], ["Supported", "a lean, not a finding", null]);
+  assert.deepEqual([said.word, said.firmness, said.confidence], ["Supported", "provisional", null]);
   assert.deepEqual([said.notes, said.tier], [["one source only"], "corroboration: medium"]);
   assert.equal(said.firmer, "a second, independent source that says the same.");
   const bare = answers.lean();
   bare.result.claims[0].notes = ["words_only", "degraded"];
-  assert.match(card(bare).firmer, /^sources that say it more plainly.*; a model that reads.*; asking those who could not be asked/);
+  assert.match(card(bare).firmer, /^sources that say it more plainly.*; a model that reads.*; answers from the sources that could not/);
   const firmerOf = (notes, ...stances) => {
     const answer = answers.lean();
     Object.assign(answer.result.claims[0], { notes, evidence: stances.map((stance, at) => answers.row(at + 1, stance)) });
     return card(answer).firmer;
   };
-  assert.equal(firmerOf(["single_source"], "contradicts"), "a second, independent source that says it is not so.");
+  assert.equal(firmerOf(["single_source"], "contradicts"), "a second, independent source that denies it.");
   assert.equal(firmerOf(["single_source"], "supports", "contradicts"), "sources that say it more plainly and do not disagree.");
   assert.equal(firmerOf(["no_sources"]), "a source that says plainly whether it is so.");
   assert.equal(firmerOf(["single_source"], "neutral"), "a source that says plainly whether it is so.");
@@ -170,14 +170,14 @@ test("hostile texts become plain, bounded data in every language", () => {
 test("whatever is no answer is known as none, and an answer with holes is still shown", () => {
   for (const bad of [null, 1, "x", [], {}, { result: 1 }, { result: {} }, { result: { claims: {} } }]) assert.equal(isAnswer(bad), false);
   const bare = { result: { claims: [{ verdict: "supported" }] } };
-  assert.equal(card(bare, en, "x").firmness, "a lean, not a finding");
+  assert.equal(card(bare, en, "x").firmness, "provisional");
   assert.ok(textOf(card(bare, ru, "x"), ru));
 });
 
 test("the text for the clipboard holds the verdict, the evidence, its addresses and what it is not", () => {
   const text = textOf(card(answers.firm(), en, "They said it opened in 1990."), en);
   const parts = [
-    "Refuted · decisive · confidence in this verdict 0.88",
+    "Refuted · conclusive · confidence in this verdict 0.88",
     "You asked: They said it opened in 1990.",
     "What was checked: The Riverside bridge opened in 1990.",
     "For the claim:",
@@ -185,7 +185,7 @@ test("the text for the clipboard holds the verdict, the evidence, its addresses 
     "credibility 0.80",
     "same story as 2 other outlets: they count once: news3.example, news4.example",
     "https://factcheck.example/riverside",
-    "Signals with their sources, never certificates of truth.",
+    "Signals with their sources, not a certificate of truth.",
     "https://s.example/evidence/check%3A5d41402abc",
   ];
   for (const part of parts) assert.ok(text.includes(part), `${part}\n${text}`);

@@ -105,10 +105,10 @@ test("numbers, days and plurals are written as the language writes them", () => 
   const { en, ru, uk, pt_BR: pt } = WORDS;
   assert.deepEqual([en, ru, uk, pt].map((words) => words.figure(0.857)), ["0.86", "0,86", "0,86", "0,86"]);
   assert.deepEqual([1, 3, 5, 21].map((number) => ru.count("same_story", number)), [
-    "тот же текст ещё у 1 издания, считается один раз",
-    "тот же текст ещё у 3 изданий, считается один раз",
-    "тот же текст ещё у 5 изданий, считается один раз",
-    "тот же текст ещё у 21 издания, считается один раз",
+    "тот же текст ещё у 1 издания, учитывается один раз",
+    "тот же текст ещё у 3 изданий, учитывается один раз",
+    "тот же текст ещё у 5 изданий, учитывается один раз",
+    "тот же текст ещё у 21 издания, учитывается один раз",
   ]);
   assert.equal(en.count("same_story", 1), "same story as 1 other outlet: they count once");
   assert.equal(en.day("2026-11-18T07:15:00Z"), "Nov 18, 2026");

@@ -109,7 +109,7 @@ async fn a_fleet_works_through_a_pooler_that_keeps_no_session() {
     }
 
     // What one says to the others is heard at once.
-    let heard = |daemon: &Daemon| daemon.log().matches("domain lists taken over").count();
+    let heard = |daemon: &Daemon| daemon.log().matches("domain lists reloaded").count();
     let before = heard(&works);
     let rule = json!({"domain": "gossip.example", "list": "deny", "why": "it invents harbours"});
     assert_eq!(asked.post("/api/domains", &rule).await.status, 201);

@@ -50,18 +50,18 @@ async fn a_new_key_is_asked_with_at_once_and_is_not_blamed_for_the_old_one() {
     let refused = keys(&app).len();
     // A refused key is not tried again by itself: only a new key, or a reset, does that.
     app.simulator.set_fault(Target::Brave, None);
-    reload(&daemon, "nothing has changed", 1).await;
+    reload(&daemon, "configuration reloaded without changes", 1).await;
     assert_eq!(disabled().await, json!(["brave"]));
 
     // A file that cannot be a key leaves the one in force, and says so.
     write(&folder, "brave", "\n");
     reload(&daemon, "ENRICHMENT_BRAVE_API_KEY_FILE", 1).await;
-    assert!(daemon.log().contains("what was in force stays"), "{}", daemon.log());
+    assert!(daemon.log().contains("keeping the current one"), "{}", daemon.log());
     assert!(daemon.metric("corroborate_job_runs_total", r#"job="reload",outcome="failed""#).await > 0.0);
     assert_eq!(disabled().await, json!(["brave"]));
 
     write(&folder, "brave", "the-new-key-0002\n");
-    reload(&daemon, "new keys taken over", 1).await;
+    reload(&daemon, "keys reloaded", 1).await;
     assert_eq!(disabled().await, json!([]), "another key has refused nobody yet");
     app.upstream.publish("item.new", &searched("asked", ONCE)).await;
     let result = app.upstream.result("asked", 1).await;
@@ -75,7 +75,7 @@ async fn a_new_key_is_asked_with_at_once_and_is_not_blamed_for_the_old_one() {
 
     // The next key is one more file away, and no restart.
     write(&folder, "brave", "the-next-key-0003");
-    reload(&daemon, "new keys taken over", 2).await;
+    reload(&daemon, "keys reloaded", 2).await;
     app.upstream.publish("item.new", &searched("asked once more", DISPUTED)).await;
     app.upstream.result("asked once more", 1).await;
     assert_eq!(keys(&app).last().unwrap(), "the-next-key-0003");
@@ -102,7 +102,7 @@ async fn changed_lists_of_the_file_are_taken_over_and_the_admins_keep_theirs() {
     assert!(daemon.post("/api/domains", &edited).await.status < 300);
 
     lists_of(r#""stays.example", "comes.example""#, r#""harms.example""#, "[worker]\nconcurrency = 3");
-    reload(&daemon, "the configured lists of domains were taken over", 1).await;
+    reload(&daemon, "configured domain lists applied", 1).await;
     for (domain, list, on) in [
         ("stays.example", "allow", true),
         ("comes.example", "allow", true),
@@ -113,16 +113,16 @@ async fn changed_lists_of_the_file_are_taken_over_and_the_admins_keep_theirs() {
         assert_eq!(lists(&other, domain, list).await, on, "{domain}");
     }
     let log = daemon.log();
-    assert!(log.contains("edited since by the admins") && log.contains("edited.example"), "{log}");
-    assert!(log.contains("take a restart") && log.contains("worker.concurrency"), "{log}");
+    assert!(log.contains("reload skipped domains that an admin edited") && log.contains("edited.example"), "{log}");
+    assert!(log.contains("need a restart") && log.contains("worker.concurrency"), "{log}");
     // Another process that reads the same file finds it done, and does nothing twice.
     let written = app.count("domain_rule_changes").await;
-    reload(&other, "the configured lists of domains were taken over", 1).await;
+    reload(&other, "configured domain lists applied", 1).await;
     assert_eq!(app.count("domain_rule_changes").await, written);
 
     // A file that is cut off changes nothing.
     std::fs::write(&file, "[enrichment]\nallowlist_domains = [").unwrap();
-    reload(&daemon, "what was in force stays", 1).await;
+    reload(&daemon, "keeping the current one", 1).await;
     assert!(lists(&daemon, "comes.example", "allow").await);
     other.stop().await;
     app.finish(daemon).await;

@@ -43,7 +43,7 @@ pub(super) async fn sign_in(daemon: &Daemon, token: &str) -> Option<String> {
         303 => Some(cookie_of(&answer)),
         status => {
             assert_eq!(status, 401);
-            assert!(answer.body.contains("not known here"), "{}", answer.body);
+            assert!(answer.body.contains("Unknown token"), "{}", answer.body);
             None
         }
     }
@@ -200,7 +200,7 @@ async fn an_item_is_judged_again_and_its_earlier_answer_is_kept() {
     assert_eq!(daemon.get("/api/items/nobody/history").await.status, 404);
     assert_eq!(daemon.post("/api/items/nobody/again", &json!({})).await.status, 404);
     let shown = page(&daemon, "/evidence/again", &[]).await;
-    assert!(shown.body.contains("Earlier answers") && shown.body.contains("Judge again"));
+    assert!(shown.body.contains("Earlier answers") && shown.body.contains("Re-evaluate"));
     let form = format!("csrf={}", csrf(&shown));
     assert_eq!(daemon.send("POST", "/evidence/again/again", &[FORM], &form).await.status, 303);
     assert_eq!(daemon.get("/api/items/again/history").await.json()["items"].as_array().unwrap().len(), 2);
@@ -246,7 +246,7 @@ async fn a_list_is_narrowed_and_taken_away() {
     let line: Value = serde_json::from_str(export.body.trim()).unwrap();
     assert_eq!(line["item_id"], "disputed");
     let overview = page(&daemon, "/overview", &[]).await;
-    assert!(overview.body.contains("<svg class=\"chart\"") && overview.body.contains("words alone"));
+    assert!(overview.body.contains("<svg class=\"chart\"") && overview.body.contains("comparison of words only"));
     daemon.stop().await;
 }
 
@@ -269,7 +269,7 @@ async fn the_domain_lists_are_edited_with_foresight_and_taken_back() {
     let lists = page(&daemon, "/domains", &[]).await;
     let form = format!("csrf={}&domain={host}&list=deny&why=a+test&action=preview", csrf(&lists));
     let planned = daemon.send("POST", "/domains/change", &[FORM], &form).await;
-    assert!(planned.body.contains("Stored answers that would turn: 1"), "{}", planned.body);
+    assert!(planned.body.contains("Stored verdicts that would change: 1"), "{}", planned.body);
     assert_eq!(daemon.post("/api/domains", &deny).await.status, 201);
     let edits = daemon.get("/api/domains/history").await.json();
     let id = edits["items"][0]["id"].clone();

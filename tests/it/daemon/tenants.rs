@@ -63,8 +63,8 @@ async fn shares_that_cannot_be_given_stop_the_start() {
         (json!([north, south]), "100", "more than the whole"),
         (json!([north, north]), "100", "another tenant"),
         (json!([north, {"name": "south", "channels": "@North/", "share": 0.1}]), "100", "channels of another tenant"),
-        (json!([{"name": "all", "channels": "@", "share": 0.1}]), "100", "every channel"),
-        (json!([north]), "0", "a cap of nothing"),
+        (json!([{"name": "all", "channels": "@", "share": 0.1}]), "100", "matches every channel"),
+        (json!([north]), "0", "needs a cap"),
     ] {
         let set = [("CORROBORATE_TENANTS_SHARES", shares.to_string()), ("ENRICHMENT_MONTHLY_CAP_USD", cap.to_owned())];
         let set: Vec<(&str, &str)> = set.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -7,7 +7,7 @@ use corroborate::domain::ids;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    Allowance, AnswerKey, AnswerLook, AnswerNote, BreakerKind, FeedReading, Opening, Store, StoreError, WantedFeeds,
+    AnswerKey, AnswerLook, AnswerNote, BreakerKind, FeedReading, Opening, RejudgeLimits, Store, StoreError, WantedFeeds,
 };
 use serde_json::json;
 use sqlx::PgPool;
@@ -115,16 +115,16 @@ async fn claims_and_turns_are_free_when_the_database_clock_was_set_back() {
     assert!(store.take_turn("a job", hour).await.unwrap());
     let today = now.date_naive();
     let ahead = today + TimeDelta::days(60);
-    assert!(store.first_to_tell("a warning", ahead).await.unwrap(), "a process that is ahead");
-    assert!(!store.first_to_tell("a warning", ahead).await.unwrap());
-    assert!(store.first_to_tell("a warning", today + TimeDelta::days(2)).await.is_ok_and(|told| !told));
+    assert!(store.claim_daily_notice("a warning", ahead).await.unwrap(), "a process that is ahead");
+    assert!(!store.claim_daily_notice("a warning", ahead).await.unwrap());
+    assert!(store.claim_daily_notice("a warning", today + TimeDelta::days(2)).await.is_ok_and(|told| !told));
     run(&rows, "UPDATE store_settings SET value = '\"2999-01-01\"' WHERE key = 'a warning'").await;
-    assert!(store.first_to_tell("a warning", today).await.unwrap(), "of an earlier program");
-    assert!(!store.first_to_tell("a warning", today).await.unwrap());
+    assert!(store.claim_daily_notice("a warning", today).await.unwrap(), "of an earlier program");
+    assert!(!store.claim_daily_notice("a warning", today).await.unwrap());
 
     write(&store, "due", now, TimeDelta::days(30)).await;
     run(&rows, "INSERT INTO rejudging (item_id, asks, reason) VALUES ('due', false, 'settings')").await;
-    let allowance = Allowance { at_once: 5, per_hour: 100, lease };
+    let allowance = RejudgeLimits { at_once: 5, per_hour: 100, lease };
     assert_eq!(store.take_due(false, allowance).await.unwrap().len(), 1);
     assert_eq!(store.take_due(false, allowance).await.unwrap().len(), 0);
     run(&rows, "UPDATE rejudging SET taken_until = now() + interval '1 hour'").await;

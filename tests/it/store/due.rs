@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use corroborate::domain::Reason;
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{Allowance, Basis, Committed, Due, JudgedBy, Retold, Rewritten, RunStart, Store};
+use corroborate::store::{
+    Committed, Due, JudgedBy, JudgingVersion, RejudgeLimits, RescoreMessages, Rewritten, RunStart, Store,
+};
 
 use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
 
 /// Far from what other promises write.
 const LATE: i64 = 2_000;
 
-fn basis(settings: &str, models: &str) -> Basis {
-    Basis { settings: settings.to_owned(), models: models.to_owned() }
+fn basis(settings: &str, models: &str) -> JudgingVersion {
+    JudgingVersion { settings: settings.to_owned(), models: models.to_owned() }
 }
 
-fn allowance(at_once: u32, per_hour: u32) -> Allowance {
-    Allowance { at_once, per_hour, lease: Duration::from_mins(2) }
+fn allowance(at_once: u32, per_hour: u32) -> RejudgeLimits {
+    RejudgeLimits { at_once, per_hour, lease: Duration::from_mins(2) }
 }
 
 fn ids(due: &[Due]) -> Vec<&str> {
@@ -131,7 +133,7 @@ pub(super) async fn what_is_judged_again_by_lists_of_before_is_due_again(store: 
     for (lists, now_due) in [(version, 0), (version - 1, 1)] {
         let stored = store.stored_run("late:again").await.unwrap().unwrap();
         let judged_by = JudgedBy { lists: Some(lists), basis: None };
-        let told = Retold { why: Reason::Settings, outbox: &[], webhooks: &[], judged_by: &judged_by };
+        let told = RescoreMessages { why: Reason::Settings, outbox: &[], webhooks: &[], judged_by: &judged_by };
         let now = day(LATE + 101) + chrono::TimeDelta::seconds(now_due);
         let written = store.write_rejudged(&stored.result, stored.evaluated_at, &[], told, now, false).await.unwrap();
         assert_eq!(written, Rewritten::Written);

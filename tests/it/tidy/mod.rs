@@ -7,6 +7,7 @@
 mod circles;
 mod source;
 mod statements;
+mod words;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

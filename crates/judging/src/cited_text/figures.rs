@@ -1,4 +1,4 @@
-//! Figures and dates of a sentence, held against its passages.
+//! Compares figures and dates of a sentence with its passages.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,19 +15,19 @@ use super::{Side, Told, Unsupported, contains};
 use crate::numbers::agree;
 use crate::profile::TextProfile;
 
-/// What may be counted of the passages themselves: "two sources say so".
+/// Words for the passages as counted things: "two sources report".
 static SOURCES: Words = Words::of("cited_text.source");
 
-/// Words behind a number within which it says what it counts.
+/// Words after a number that may name its thing.
 const COUNTED_WITHIN: usize = 3;
 
-/// How many times as large one figure may be as another that rounds it ("more than 9,000").
+/// Maximum ratio to a rounding ("more than 9,000").
 const ROUNDED_WITHIN: f64 = 1.5;
 
-/// Digits that no reading makes a figure of: "12:30", "2:1".
+/// Digits that are never read as a figure: "12:30", "2:1".
 static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+(?:[.,:/–-]\d+)*").ok());
 
-/// A figure or a date of the sentence, and whether one side states it.
+/// A figure or date of the sentence, and whether one side states it.
 struct Figure {
     at: Range<usize>,
     is_stated: bool,
@@ -45,7 +45,7 @@ pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
     if holds { Ok(()) } else { Err(Unsupported::Figure) }
 }
 
-/// The figures of the sentence, always the same ones: its relative dates are counted from the side's day.
+/// Returns the figures of the sentence. Relative dates count from the side's day.
 fn figures(told: &Told<'_>, side: &Side<'_>) -> Vec<Figure> {
     let sentence = TextProfile::new(told.words, told.language, Some(side.day), &[]);
     let mut found: Vec<Figure> = Vec::new();
@@ -72,7 +72,7 @@ fn figures(told: &Told<'_>, side: &Side<'_>) -> Vec<Figure> {
     found
 }
 
-/// Whether a side names that time or one within it: "on 3 May" bears out "in May", and not the other way round.
+/// Whether a side states the time or one within it: "on 3 May" supports "in May", not the reverse.
 fn states_date(side: &Side<'_>, date: &DateMention) -> bool {
     let within = |theirs: &DateMention| date.start <= theirs.start && theirs.end <= date.end;
     side.profile.dates.iter().any(within) || contains(side.source.text, &date.text)
@@ -82,7 +82,7 @@ fn states_quantity(side: &Side<'_>, ours: &Quantity) -> bool {
     let is_same_name = |theirs: &Quantity| {
         ours.unit == Unit::Identifier && theirs.unit == ours.unit && to_latin(&ours.text) == to_latin(&theirs.text)
     };
-    // "More than 9,000" is a rounding of 9,210; of 12,000 it is another count.
+    // "More than 9,000" rounds 9,210, but not 12,000.
     let is_near = |theirs: &Quantity| {
         let (one, other) = (ours.high.abs(), theirs.high.abs());
         ours.comparator == Comparator::Exact || one.max(other) <= ROUNDED_WITHIN * one.min(other)
@@ -91,7 +91,7 @@ fn states_quantity(side: &Side<'_>, ours: &Quantity) -> bool {
     side.profile.quantities.iter().any(states)
 }
 
-/// "Two sources" of a text that cites two.
+/// "Two sources" in a text that cites two.
 fn counts_sources(told: &Told<'_>, at: &Range<usize>) -> bool {
     let counts = |quantity: &Quantity| {
         let count = quantity.low;

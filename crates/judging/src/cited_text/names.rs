@@ -1,4 +1,4 @@
-//! Names of a sentence, held against all that the text cites and the claim: in any alphabet and case.
+//! Compares names of a sentence with all cited texts and the claim, in any alphabet and case.
 
 use corroborate_language::entities::{Entity, entities};
 use corroborate_language::names::{name_key, same_key};
@@ -17,15 +17,14 @@ pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
     if named.iter().all(stands) { Ok(()) } else { Err(Unsupported::Name) }
 }
 
-/// Whether a side has those words as a name, whatever case and alphabet they are in.
+/// Whether a side has the words as a name, in any case or alphabet.
 pub(super) fn has_words(side: &Side<'_>, words: &str) -> bool {
     Names::of(side).has(&name_key(words), words)
 }
 
-/// What a side may be named by.
 struct Names {
     keys: Vec<String>,
-    /// The key of every word, in order, of the text and of the title.
+    /// The keys of all words, in order, of text and title.
     words: Vec<Vec<String>>,
     /// The labels of the domain: "bbc", "co", "uk".
     labels: Vec<String>,
@@ -57,7 +56,7 @@ fn word_keys(text: &str) -> Vec<String> {
     tokens::tokens(text, None).iter().map(|word| name_key(&word.text)).filter(|key| !key.is_empty()).collect()
 }
 
-/// Latin letters and digits alone.
+/// Only Latin letters and digits.
 fn letters(text: &str) -> String {
     to_latin(text).chars().filter(char::is_ascii_alphanumeric).collect()
 }

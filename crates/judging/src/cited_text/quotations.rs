@@ -1,4 +1,4 @@
-//! Quotations of a sentence, held against its passages word for word.
+//! Compares quotations of a sentence with its passages, word for word.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Words up to which a quotation with a capital is a name: «Динамо».
+/// Maximum words of a capitalised quotation that is a name: «Динамо».
 const WORDS_OF_A_NAME: usize = 3;
 
 pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
@@ -35,12 +35,11 @@ pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
             return Err(Unsupported::Quotation);
         }
     }
-    // A mark that is never closed quotes to the end.
+    // An unclosed mark quotes to the end.
     let rest = pattern.replace_all(told.words, " ");
     if rest.contains(['"', '“', '”', '„', '«', '»']) { Err(Unsupported::Quotation) } else { Ok(()) }
 }
 
-/// The text without what it quotes.
 pub(super) fn without(text: &str) -> String {
     QUOTED.as_ref().map_or_else(|| text.to_owned(), |pattern| pattern.replace_all(text, " ").into_owned())
 }

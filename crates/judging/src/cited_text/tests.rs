@@ -156,7 +156,6 @@ fn numbers_follow_their_passages_and_others_go() {
     assert_eq!(renumbered("So [7][2].", &[1]), "So [1].");
 }
 
-/// Sentences with a figure, by language.
 const TELLING: [(&str, &str, &str); 4] = [
     ("en", "Police said ", " people were hurt in the town."),
     ("en", "The company hired ", " workers last spring."),

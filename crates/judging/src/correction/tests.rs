@@ -14,7 +14,7 @@ fn checks(claim: &TextProfile, passages: &[JudgedPassage]) -> Vec<NumberCheck> {
     passages.iter().map(|one| numbers::compare(claim, &profile(one))).collect()
 }
 
-/// A judge that finds every text it is asked about entailed to that degree.
+/// A judge with this entailment for every text.
 fn answered(proposal: &Proposal, passages: &[JudgedPassage], entail: f64) -> Asked {
     let of = |index: &usize| BorneOut { evidence_id: passages[*index].evidence_id.clone(), entail };
     Asked { text: proposal.text.clone(), borne_out: proposal.passages.iter().map(of).collect() }
@@ -48,7 +48,7 @@ fn the_figure_that_differs_is_swapped_in() {
     assert_eq!((alone.kind, alone.apply), (CorrectionType::Replace, Apply::Review), "one source is a lean");
 }
 
-/// The date is of what the board said, and what the passages say is that nothing was closed.
+/// The date is of the board's statement; the passages state that nothing was closed.
 #[test]
 fn a_date_of_another_event_is_not_swapped_in() {
     let (one, other) = (
@@ -83,7 +83,7 @@ fn a_text_that_the_judge_leaves_open_is_not_proposed() {
         assert_eq!(found.corrected, text, "it is the passage's own sentence");
         assert!(found.borne_out.is_empty());
     }
-    // Nobody was asked.
+    // No judge was asked.
     let claim = Subject { text: claim, language: Some("en"), reference: None };
     let passages = [says("paper", text)];
     let checks = checks(&claim.profile_of(claim.text), &passages);
@@ -157,7 +157,7 @@ fn a_review_alone_offers_its_title_to_a_person() {
     assert_eq!(by_review("The moon is made of cheese"), None, "it repeats the claim");
 }
 
-/// Sentences about one bridge: who says it, whether it is denied, planned or told, and which figure stands where.
+/// Sentences about one bridge: stated, denied, planned or reported, with various figures.
 fn any_told() -> impl Strategy<Value = String> {
     let what = prop::sample::select(vec!["is 250 metres long", "is 330 metres long", "cost 40 million euros"]);
     let event = prop::sample::select(vec!["was closed", "will be closed", "was not closed", "may have been closed"]);
@@ -175,8 +175,7 @@ fn any_told() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever a judge says of the proposal, what is put in the claim's place is said by the passage it names, by rule too; and
-    /// what is quoted stands in it and is not taken back.
+    /// For any judge, a replacement is stated by its passage by rule, and a quotation is in it and not retracted.
     #[test]
     fn no_correction_contradicts_or_is_left_open_by_the_passage_it_names(
         claim in any_told(),
@@ -220,7 +219,6 @@ proptest! {
     }
 }
 
-/// A text that a language model worded, and what the judge says of it.
 fn worded_where(claim: &str, text: &str, entail: f64) -> Option<Correction> {
     let passages = [
         says("paper", "Police in Oslo said that nobody died when the mine near Oslo flooded on 3 May 2026."),

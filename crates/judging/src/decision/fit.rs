@@ -1,5 +1,4 @@
-//! Fits a table of the decision model to labelled claims, and says how tables fitted without a claim, or without its whole
-//! set, do on it.
+//! Fits a decision table to labelled claims, and measures it on unseen claims and sets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,69 +10,66 @@ use corroborate_domain::ids;
 use corroborate_domain::result::Posterior;
 use corroborate_domain::verdict::Verdict;
 
-/// Parts that claims are cut into for cross-validation. Ten is the custom.
 const FOLDS: usize = 10;
-/// Pull of the weights towards zero: a prior with a standard deviation of 1 beside all claims.
+/// A prior with standard deviation 1.
 const PULL: f64 = 1.0;
-/// Each set weighs as many claims as this, however large it is: none outvotes the others.
+/// Number of claims that each set weighs, so that none dominates.
 const AS_MANY: f64 = 200.0;
-/// Steps of gradient descent with momentum on a convex sum; after some thousand the third digit no longer moves.
+/// The third digit is stable after a few thousand steps.
 const STEPS: usize = 3_000;
 const STEP: f64 = 0.1;
 const MOMENTUM: f64 = 0.9;
 
-/// Largest coefficient of a usable table: fitted ones stay under 10, and much larger ones overflow.
+/// Maximum coefficient. Fitted ones are under 10; much larger ones overflow.
 const LARGEST: f64 = 1_000.0;
 
-/// The posterior from which a side is taken where tables are measured (`docs/scoring.md`, verdict, step 5).
+/// Posterior from which a measurement takes a side (`docs/scoring.md`, verdict, step 5).
 const LEAN: f64 = 0.5;
 
-/// A labelled claim with the figures of its passages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledClaim {
-    /// Its text says which part it is in, so that the order of the rows changes nothing.
+    /// Selects the fold.
     pub claim: String,
-    /// The set it is of.
     pub set: String,
     pub label: Verdict,
     pub figures: [f64; FIGURES],
 }
 
-/// How verdicts did on claims that their table had not seen. Shares from 0 to 1.
+/// Results on unseen claims, as shares 0–1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unseen {
     pub claims: usize,
-    /// Whose likeliest class is people's.
+    /// Likeliest class equals the label.
     pub accuracy: f64,
-    /// Of the claims on which people take a side, those on which a side is taken.
+    /// Of claims labelled with a side, those with one.
     pub taken: f64,
-    /// Of the sides taken, those that are people's.
+    /// Of sides, those equal to the label.
     pub right: f64,
-    /// Mean distance between the posterior of the side taken and how often it is right.
+    /// Mean distance of posterior and accuracy.
     pub calibration_error: f64,
 }
 
-/// A table with its provenance, as it is written and read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fitted {
-    /// Whose figures it was fitted to.
     pub judge: JudgeKind,
-    /// The judges by name.
     pub judged_by: String,
-    /// Claims of each set.
     pub sets: BTreeMap<String, usize>,
     pub rows: usize,
     pub coefficients: Coefficients,
-    /// By tables fitted on nine parts of ten, without the claim.
+    /// By tables of nine folds, without the claim.
     pub without_the_claim: BTreeMap<String, Unseen>,
-    /// By tables fitted on the other sets; empty where there is one set.
+    /// By tables of the other sets; empty for one set.
     pub without_the_set: BTreeMap<String, Unseen>,
 }
 
 impl Fitted {
-    /// The table of a file's text; says what is wrong with another.
+    /// Parses a stored table.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why the table is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Coefficients { supported, refuted, contested, open } = fitted.coefficients;
@@ -88,7 +84,6 @@ impl Fitted {
         Ok(fitted)
     }
 
-    /// Fits a table to these claims and measures it on what it has not seen.
     pub fn fit(judge: JudgeKind, judged_by: String, claims: &[LabelledClaim]) -> Self {
         let all: Vec<&LabelledClaim> = claims.iter().collect();
         let mut sets: BTreeMap<String, usize> = BTreeMap::new();
@@ -107,13 +102,12 @@ impl Fitted {
     }
 }
 
-/// The part of a claim: its text's hash, which is as good as chance.
 fn part(claim: &str) -> usize {
     let hash = ids::sentence_hash(claim);
     hash.get(..8).and_then(|head| usize::from_str_radix(head, 16).ok()).unwrap_or(0) % FOLDS
 }
 
-/// Each set's verdicts by tables fitted without the claims of the same key.
+/// Measures each set by tables without the claims of the same key.
 fn unseen<K: Ord>(claims: &[&LabelledClaim], key: impl Fn(&LabelledClaim) -> K) -> BTreeMap<String, Unseen> {
     let mut told: BTreeMap<String, Vec<(Verdict, Posterior)>> = BTreeMap::new();
     let keys: BTreeSet<K> = claims.iter().map(|claim| key(claim)).collect();
@@ -146,7 +140,7 @@ fn measure(rows: &[(Verdict, Posterior)]) -> Unseen {
     }
 }
 
-/// Three digits: more would suggest a precision that some hundred claims do not give.
+/// A few hundred claims give no more precision.
 fn digits(value: f64) -> f64 {
     (value * 1_000.0).round() / 1_000.0
 }
@@ -160,11 +154,11 @@ fn rounded(Coefficients { supported, refuted, contested, open }: Coefficients) -
     Coefficients { supported: row(supported), refuted: row(refuted), contested: row(contested), open: row(open) }
 }
 
-/// Weights by class: intercept first, then the figures.
+/// Weights per class: intercept, then figures.
 type Weights = [[f64; FIGURES + 1]; CLASSES.len()];
 
-/// The coefficients of a multinomial logistic regression over these claims, each set weighing the same, projected after each
-/// step so that support never speaks against "supported", nor contradiction against "refuted".
+/// Fits a multinomial logistic regression in which sets weigh the same. A projection after each step keeps support
+/// strongest for "supported", contradiction for "refuted".
 fn coefficients(claims: &[&LabelledClaim]) -> Coefficients {
     let mut of_set: BTreeMap<&str, f64> = BTreeMap::new();
     for claim in claims {
@@ -187,7 +181,7 @@ fn coefficients(claims: &[&LabelledClaim]) -> Coefficients {
     table(&weights)
 }
 
-/// The slope of the loss: mean of −ln of the posterior of people's labels, and the pull on all but the intercepts.
+/// Gradient of mean −ln posterior, with regularisation except on intercepts.
 fn slope(weights: &Weights, claims: &[&LabelledClaim], shares: &[f64], pull: f64) -> Weights {
     let mut slope = weights.map(|row| row.map(|weight| weight * pull));
     for row in &mut slope {
@@ -206,8 +200,7 @@ fn slope(weights: &Weights, claims: &[&LabelledClaim], shares: &[f64], pull: f64
     slope
 }
 
-/// Takes back what would let support speak more for another class than for "supported", and contradiction more for another
-/// than for "refuted": to the nearest weights of the same sum that do not.
+/// Projects to the nearest weights of the same sum that keep this order.
 fn project(weights: &mut Weights) {
     let [supported, refuted, contested, open] = weights;
     for at in 1..=EACH_SIDE {
@@ -252,7 +245,6 @@ mod tests {
         LabelledClaim { claim: format!("{set} {number}"), set: set.to_owned(), label, figures }
     }
 
-    /// Strong support is right nine times of ten, strong contradiction four times of five.
     fn claims() -> Vec<LabelledClaim> {
         let (strong, against) = ([4.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 4.0, 0.0, 0.0]);
         (0..200)

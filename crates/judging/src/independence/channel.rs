@@ -1,9 +1,9 @@
-//! Pages that name the channel an item came from, by its handle.
+//! Finds pages that name an item's channel by its handle.
 
-/// Shorter than this a handle is a word (Telegram's have five characters at least).
+/// A shorter handle is an ordinary word (Telegram's minimum is five characters).
 const SHORTEST: usize = 5;
 
-/// Whether a text names this channel by its handle, as `@channel1` or `t.me/channel1`.
+/// Whether a text names the channel as `@channel1` or `t.me/channel1`.
 pub(super) fn is_named(text: &str, channel: Option<&str>) -> bool {
     let Some(handle) = channel.and_then(|name| name.trim().strip_prefix('@')).map(str::to_lowercase) else {
         return false;

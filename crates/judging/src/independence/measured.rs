@@ -1,4 +1,4 @@
-//! Real reprints of one text, and real reports of one event by different hands: `tests/data/reports.tsv`.
+//! Measures grouping on real reprints and real independent reports: `tests/data/reports.tsv`.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ struct Report {
     text: String,
 }
 
-/// Lines of: language, event, origin, where it stands, licence, text.
+/// Columns: language, event, origin, address, licence, text.
 fn reports() -> Vec<Report> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/reports.tsv");
     let rows = std::fs::read_to_string(file).unwrap();
@@ -63,7 +63,7 @@ fn real_reprints_are_one_source_and_real_reports_of_one_event_are_not() {
     assert!(copies >= 10 && different >= 6, "{copies} {different}");
 }
 
-/// From the texts to the tier: what four sites reprinted is one source, and a second hand makes two of it.
+/// Four reprints are one source, and another author adds one.
 #[test]
 fn four_real_reprints_of_one_release_give_tier_medium_at_most() {
     let judged = |reports: &[Report]| {

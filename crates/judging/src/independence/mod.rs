@@ -1,5 +1,7 @@
-//! Which sources are one source: reprints, copies of one wire story, pages of one owner. Agreement is counted over the
-//! groups found here, never over URLs or domains.
+//! Groups sources that are one source: reprints, copies of one wire story, pages of one owner.
+//!
+//! [`groups`] joins sources with a common key or near-identical text. All rules count groups, never URLs or domains. To
+//! add a reason, add a key in `keys_of` and its rank in `priority`.
 
 mod channel;
 #[cfg(test)]
@@ -12,53 +14,47 @@ use std::collections::{BTreeMap, HashMap};
 
 use self::sketch::Sketch;
 
-/// What is known of a source when its independence is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceText<'a> {
     pub evidence_id: &'a str,
     pub url: &'a str,
-    /// The registered domain (`example.co.uk`).
+    /// Registered domain (`example.co.uk`).
     pub domain: &'a str,
-    /// The body, or the passage where the body is not at hand.
+    /// The body, else the passage.
     pub text: &'a str,
-    /// The page's own canonical URL.
     pub canonical: Option<&'a str>,
-    /// URLs of what the page says it is based on, or quotes as its source.
+    /// URLs cited as basis or source.
     pub based_on: &'a [String],
-    /// The publisher the page names.
     pub publisher: Option<&'a str>,
-    /// A reference work counts by article, not by owner.
+    /// Counts by article, not by owner.
     pub reference_work: bool,
 }
 
-/// A text of the item that is to be corroborated.
 #[derive(Debug, Clone, Copy)]
 pub struct ItemText<'a> {
     pub url: Option<&'a str>,
-    /// The publishing channel, e.g. `@channel1`.
+    /// E.g. `@channel1`.
     pub channel: Option<&'a str>,
     pub text: &'a str,
 }
 
-/// One group id per source, in the order given. Sources share an id when their texts are near-identical, they state
-/// the same wire or origin, share a canonical address or a page they are based on, or belong to the same owner.
+/// Returns one group id per source, in order. A group has near-identical texts, or a common origin, canonical address,
+/// basis page or owner.
 ///
-/// The id says why (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…` for an article of a
-/// reference work), so that evidence stored at another time falls into the same group. The order of the sources changes
-/// nothing.
+/// The id states the reason (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…`), so later
+/// evidence gets the same group. The input order has no effect.
 pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
     groups_beside(sources, &[])
 }
 
-/// The same beside what is to be corroborated: sources that repeat the item, or say that they rest on it, are one source
-/// with each other, since they all have it from there. The item itself names no group.
+/// [`groups`] with an item: sources that repeat or cite it are one source. The item names no group.
 pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<String> {
     let prints: Vec<Fingerprint> = sources.iter().map(Fingerprint::new).collect();
     let texts = sources.iter().map(|source| source.text);
     groups_of(&texts.zip(&prints).collect::<Vec<_>>(), item)
 }
 
-/// What a source's own words and addresses say of where they come from. Made of a whole page, so it is kept with the page.
+/// The origin keys of a source, computed from a whole page and stored with it.
 #[derive(Debug)]
 pub struct Fingerprint {
     keys: Vec<String>,
@@ -71,7 +67,7 @@ impl Fingerprint {
     }
 }
 
-/// [`groups_beside`] of texts whose fingerprints are already taken.
+/// [`groups_beside`] with known fingerprints.
 pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec<String> {
     let mut union = Union::new(sources.len() + item.len());
     let address_of = |text: &ItemText<'_>| text.url.map(|url| vec![format!("page:{}", address(url))]);
@@ -88,7 +84,7 @@ pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec
             }
         }
     }
-    // The texts of an item have one channel, and a whole page is searched for it.
+    // Searches a page once per channel.
     let mut naming: HashMap<Option<&str>, Vec<usize>> = HashMap::new();
     for (own, text) in (sources.len()..).zip(item) {
         let naming = naming.entry(text.channel).or_insert_with(|| {
@@ -121,17 +117,14 @@ pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec
     (0..sources.len()).map(|index| names.get(&union.root(index)).cloned().unwrap_or_default()).collect()
 }
 
-/// Whether a name alone is a news agency's.
 pub fn is_agency(name: &str) -> bool {
     origin::wire_named(name).is_some()
 }
 
-/// Who is known to own the site of a registered domain.
 pub fn owner(domain: &str) -> Option<&'static str> {
     origin::owner_of_domain(domain)
 }
 
-/// What a source shares with others of its group.
 fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     let mut keys = Vec::new();
     let page = address(source.canonical.filter(|url| !url.trim().is_empty()).unwrap_or(source.url));
@@ -140,7 +133,7 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     if own != page {
         keys.push(format!("page:{own}"));
     }
-    // Two pages made from a third are one source with it.
+    // Pages made from a third are one source with it.
     keys.extend(source.based_on.iter().map(|url| format!("page:{}", address(url))));
     if source.reference_work {
         return keys;
@@ -149,7 +142,7 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     let credited = || source.publisher.and_then(|names| names.split(['/', ',', ';']).find_map(origin::wire_named));
     match origin::wire_of(&domain, source.text).or_else(credited) {
         Some(wire) => keys.push(format!("wire:{wire}")),
-        // A story has one origin: two would tie together whom it merely quotes.
+        // A second origin would join sources that it only quotes.
         None => keys.extend(outlets::keys(&domain, source.text)),
     }
     let owner = origin::owner_of_domain(&domain);
@@ -165,7 +158,7 @@ fn keys_of(source: &SourceText<'_>) -> Vec<String> {
     keys
 }
 
-/// The kinds of key a group may be named by, best first: the wider the reason, the steadier the name.
+/// Rank of a key as group name, best first. A wider reason is more stable.
 fn priority(key: &str) -> u8 {
     match key.split_once(':').map(|(kind, _)| kind) {
         Some("wire") => 0,
@@ -176,12 +169,12 @@ fn priority(key: &str) -> u8 {
     }
 }
 
-/// A publisher's spelling varies from page to page; its domain does not.
+/// A publisher's spelling varies; its domain does not.
 fn names_group(key: &str) -> bool {
     !key.starts_with("publisher:")
 }
 
-/// An address without what varies between links to one page: scheme, `www.`, `m.`, fragment, tracking, last slash.
+/// The address without scheme, `www.`, `m.`, fragment, tracking and last slash.
 fn address(url: &str) -> String {
     let lower = url.trim();
     let rest = lower.split_once("://").map_or(lower, |(_, rest)| rest);
@@ -205,7 +198,6 @@ fn is_tracking(pair: &str) -> bool {
     name.starts_with("utm_") || matches!(name, "fbclid" | "gclid" | "yclid" | "ref" | "amp" | "output")
 }
 
-/// Disjoint sets over positions.
 struct Union {
     parent: Vec<usize>,
 }

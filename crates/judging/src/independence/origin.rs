@@ -1,4 +1,7 @@
-//! Where a story says it comes from, and who owns the site it stands on.
+//! Finds the news agency that a story names as its origin, and the owner of a site.
+//!
+//! [`wire_of`] searches head and foot of a text for agencies inside fixed phrases. A photo credit or bare mention does
+//! not count.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -8,17 +11,16 @@ use regex::{Regex, RegexSet};
 use corroborate_language::lexicon::{Words, entries};
 use corroborate_language::patterns::{self, Pattern, PatternError};
 
-/// Words of a publisher's name that do not tell it from another.
+/// Words that do not distinguish publishers.
 static COMPANY_FORMS: Words = Words::of("independence.company_form");
 
-/// A news agency: its key, by which the lexicon has its names, and its domains.
+/// Lexicon key and domains of a news agency.
 struct Wire {
     key: &'static str,
     domains: &'static [&'static str],
 }
 
-/// Agencies whose stories others reprint; a more specific name stands before the one it holds. What has to stand around a
-/// name is below.
+/// A more specific name precedes the one that it contains.
 const WIRES: &[Wire] = &[
     Wire { key: "reuters", domains: &["reuters.com"] },
     Wire { key: "ap", domains: &["apnews.com", "ap.org"] },
@@ -53,16 +55,14 @@ const WIRES: &[Wire] = &[
     Wire { key: "bloomberg", domains: &["bloomberg.com"] },
 ];
 
-/// The pattern of an agency's names.
 fn name_of(wire: &Wire) -> Result<String, PatternError> {
     patterns::one_of(entries("sources.agency").filter(|entry| entry.value == wire.key))
 }
 
-/// Words between which an agency's name states an origin, in any language. A photo credit or a bare mention states none.
 const FRAMES: &[&str] = &[
-    // Datelines: "LONDON (Reuters) -", "МОСКВА, 3 мая. /ТАСС/.", "КИЕВ, 3 мая - РИА Новости."
-    // A bracket states none where it spells out an acronym ("Data Protection Act (DPA)") or credits a picture: it stands behind a place
-    // at the beginning of a line, with a dash or a full stop behind it, or ends a long one.
+    // Datelines: "LONDON (Reuters) -", "МОСКВА, 3 мая. /ТАСС/.", "КИЕВ, 3 мая - РИА Новости." A bracket may also spell
+    // out an acronym or credit a picture. It counts after a place at a line's beginning, before a dash or full stop, or
+    // ending a long line.
     r"(?m:^[^\n]{0,60}(?:\(\s*{name}\s*\)|\[\s*{name}\s*\])\s*[-–—:])",
     r"(?m:^[^\n]{0,60}/\s*{name}\s*/)",
     r"(?m:^\p{Lu}[\p{Lu} .,'’-]{2,40}[^\n]{0,25}\(\s*{name}\s*\))",
@@ -72,39 +72,35 @@ const FRAMES: &[&str] = &[
     r"(?m:^[^\n]{0,60}\.\s*{name}\s*[-–—])",
     r"(?m:[.!?»”\x22]\s*[-–—]\s*{name}\s*\.?\s*$)",
     r"(?m:^[\p{Lu}][^\n.!?]{0,60}[-–—]\s*{name}\s*[.,:;-])",
-    // A byline: a line that is "By The Associated Press", "Por Agência Brasil", "Von dpa" and nothing else.
+    // A byline alone on its line: "By The Associated Press", "Von dpa".
     r"(?m:^\s*(?:{independence.origin.byline}|{independence.origin.author}\s*:)\s+(?:{independence.article}\s*)?{name}\s*$)",
     r"(?m:^\s*{independence.origin.byline}\s+[\p{L} .,’'-]{3,60}[,|/–—-]\s*(?:{independence.article}\s*)?{name}\s*$)",
-    // The sign, and the word that stands for it on pages of any language.
+    // The copyright sign, or its word in any language.
     r"(?i:©|\(c\)|copyright)\s*\d{4}\s+(?:{independence.article}\s*)?{name}",
-    // "according to Reuters", "a witness told Reuters", "in an interview with AFP", "по данным ТАСС", "сообщает РИА
-    // Новости", "selon l'AFP", "laut dpa".
+    // "according to Reuters", "a witness told Reuters", "in an interview with AFP", "по данным ТАСС", "laut dpa".
     r"(?:{independence.by?}|{independence.origin.by?}|{independence.source?}\s*:)\s+(?:{independence.article?}\s*)?(?:{independence.origin.agency?} )?[«“„\x22]?{name}",
     r"(?:{independence.by}|{independence.origin.by}|{independence.source}\s*:)\s+(?:\p{L}+ ){0,2}{independence.origin.described_agency} [«“„\x22]?{name}",
-    // "Reuters reported", "as Reuters reports", "Reuters contributed to this report".
+    // "as Reuters reports", "Reuters contributed to this report".
     r"{name}(?: {independence.origin.behind})?,? (?:{independence.origin.has} )?{independence.origin.reported}\b",
     // "ТАСС сообщает".
     r"[«“„\x22]?{name}[»”\x22]?\s+{independence.origin.reports}",
 ];
 
-/// Acronyms that are also a payments interface and a party: an origin only behind a place in capitals or a day, as a
-/// dateline has it ("WASHINGTON, Jan. 3 (UPI) --", "New Delhi, Jan 3 (PTI)").
+/// Ambiguous acronyms, valid only in a dateline: "WASHINGTON, Jan. 3 (UPI) --", "New Delhi, Jan 3 (PTI)".
 const DATELINES: &[(&str, &str)] = &[("upi", "UPI"), ("pti", "PTI")];
 
-/// An origin is stated at the head or the foot of a story; what stands between is quotation. Characters.
+/// Lengths of head and foot in characters. The text between is quotation.
 const HEAD: usize = 700;
 const FOOT: usize = 300;
-/// What is left of a sentence that the head would cut. Characters.
+/// Characters by which the head may extend to finish a sentence.
 const TAIL: usize = 250;
 
-/// The first `head` characters of a story and its last ones: where it states whom it is from.
 pub(super) fn ends(text: &str, head: usize) -> [String; 2] {
     let foot = head.max(text.chars().count().saturating_sub(FOOT));
     [text.chars().take(head).collect(), text.chars().skip(foot).collect()]
 }
 
-/// The same for agencies, which are named in set phrases: a phrase that crosses the border would be cut in two, so the head goes on
-/// to the end of its sentence, within bounds, and a short story is one part.
+/// The same for agencies: the head extends to its sentence's end, and a short story is one part.
 fn agency_ends(text: &str) -> [String; 2] {
     let length = text.chars().count();
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n');
@@ -112,10 +108,10 @@ fn agency_ends(text: &str) -> [String; 2] {
     ends(text, if length <= HEAD + FOOT { length } else { HEAD + more })
 }
 
-/// One pattern per agency, in the order of [`WIRES`].
+/// In the order of [`WIRES`].
 static STATED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| WIRES.iter().map(|wire| pattern(wire).ok()).collect());
 
-/// Which agencies are named at all: the cheap question that nearly every page answers with none.
+/// A cheap test for any agency; nearly every page has none.
 static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     let name = |wire: &Wire| {
         let name = name_of(wire).ok()?;
@@ -135,13 +131,13 @@ fn pattern(wire: &Wire) -> Result<Regex, PatternError> {
             r"|(?m:^(?:\p{{Lu}}[\p{{L}} .]{{1,40}}, \p{{Lu}}\p{{L}}{{2,8}}\.? \d{{1,2}} \({acronym}\)|\p{{Lu}}[\p{{Lu}} .,]{{2,40}}\({acronym}\)\s*[-–—:]))"
         )
     });
-    // "GAP said" is not the AP's, nor РИАМО's story of РИА.
+    // "GAP said" is not the AP's, nor is РИАМО РИА.
     let whole = format!(r"\b{}\b", name_of(wire)?);
     let frames = FILLED.as_ref().map_err(Clone::clone)?.replace("{name}", &whole);
     Regex::new(&format!("{frames}{dateline}")).map_err(PatternError::Regex)
 }
 
-/// The agency a source is of: by its own domain, else by the first origin its text states.
+/// The agency of a source: by domain, else the first origin stated.
 pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
     if let Some(wire) = WIRES.iter().find(|wire| wire.domains.contains(&domain)) {
         return Some(wire.key);
@@ -149,12 +145,11 @@ pub(super) fn wire_of(domain: &str, text: &str) -> Option<&'static str> {
     agency_ends(text).iter().find_map(|part| first_stated(part))
 }
 
-/// The agency whose site it is, by a test of a domain.
 pub(super) fn wire_of_site(is_of: impl Fn(&str) -> bool) -> Option<&'static str> {
     WIRES.iter().find(|wire| wire.domains.iter().any(|domain| is_of(domain))).map(|wire| wire.key)
 }
 
-/// The agency stated first in a part; of two at one place the more specific one, which stands earlier in the list.
+/// The first agency stated; at one place the more specific one, which is earlier in the list.
 fn first_stated(part: &str) -> Option<&'static str> {
     let named = NAMED.as_ref()?.matches(part);
     named
@@ -171,21 +166,21 @@ fn first_stated(part: &str) -> Option<&'static str> {
         .map(|wire| wire.key)
 }
 
-/// What stands before the name where another story of theirs is meant: "once told Reuters", "unlike what the BBC reported".
+/// Words before a name that mean another story: "once told Reuters", "unlike what the BBC reported".
 static UNLIKE: Pattern = Pattern::of(r"\b{independence.origin.unlike} (?:\p{L}+ ){0,2}$");
-/// And behind it: "reported last week", "told Reuters in 2016".
+/// Words after it: "reported last week", "told Reuters in 2016".
 static BACK_THEN: Pattern = Pattern::of(
     r"(?x)^(?:[\p{L}’']+\ ){0,2}(?:{independence.origin.back_then}|{independence.origin.in}\ (?:19|20)\d\d
         |(?:\p{L}+\ )?{independence.origin.ago})",
 );
 
-/// "Michael Bloomberg said".
+/// Whether a person has the name: "Michael Bloomberg said".
 fn is_a_persons(text: &str, start: usize) -> bool {
     static PERSONS: Words = Words::of("independence.origin.persons");
     PERSONS.has_this(text.get(..start).unwrap_or_default().split_whitespace().next_back())
 }
 
-/// The agency that is meant by a name alone, as a byline or a publisher has it.
+/// The agency of a byline or publisher name.
 pub(super) fn wire_named(name: &str) -> Option<&'static str> {
     static WHOLE: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
         let around = patterns::filled("^(?:{independence.article} )?{name}(?: {independence.origin.desk})*$").ok();
@@ -197,13 +192,13 @@ pub(super) fn wire_named(name: &str) -> Option<&'static str> {
     WIRES.get(at).map(|wire| wire.key)
 }
 
-/// Whether what is stated at a place of a text is of an earlier report.
+/// Whether an earlier report is meant.
 pub(super) fn is_in_passing(text: &str, place: &Range<usize>) -> bool {
     let (before, behind) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
     UNLIKE.is_match(before) || BACK_THEN.is_match(behind.trim_start())
 }
 
-/// Sites of one owner under several domains: public facts from the owners' own imprints. Agencies are in [`WIRES`].
+/// Owners with several domains, from their imprints. Agencies are in [`WIRES`].
 const OWNERS: &[(&str, &[&str])] = &[
     ("bbc", &["bbc.com", "bbc.co.uk"]),
     ("rambler", &["lenta.ru", "gazeta.ru", "rambler.ru", "championat.com"]),
@@ -256,12 +251,11 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("telegram", &["t.me", "telegram.me", "telegra.ph"]),
 ];
 
-/// The owner of a registered domain, where it has several.
 pub(super) fn owner_of_domain(domain: &str) -> Option<&'static str> {
     OWNERS.iter().find(|(_, domains)| domains.contains(&domain)).map(|(owner, _)| *owner)
 }
 
-/// A publisher's name without case, spacing, punctuation and legal form; empty where nothing is left that names one.
+/// The publisher's name without case, spacing, punctuation and legal form; empty if nothing is left.
 pub(super) fn publisher_key(name: &str) -> String {
     let words: Vec<String> = name
         .split(|c: char| !c.is_alphanumeric())

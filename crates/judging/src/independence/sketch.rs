@@ -1,39 +1,38 @@
-//! Near-identical texts: a sample of the shorter text's word shingles is looked up in the longer one, so that two pages
-//! are compared in some thousand steps whatever their length.
+//! Finds near-identical texts: searches a sample of the shorter text's word shingles in the longer one, in a few
+//! thousand steps.
 
-/// Words per shingle. Five in a row are rarely the same by accident, and survive a changed headline.
+/// Words. Five are rarely equal by accident and survive a changed headline.
 const SHINGLE: usize = 5;
 
-/// Shingles of the shorter text that are looked up: an error of about 4 % on the shared share.
+/// Number of sampled shingles: an error of about 4 % on the shared share.
 const DRAWN: usize = 128;
 
-/// A text with fewer shingles than this says too little to be called a copy of anything.
+/// Minimum for a copy.
 const FEWEST: usize = 6;
 
-/// Fewer words than this may be the same by chance ("Rain in Kyiv").
+/// Minimum words, because fewer may be equal by chance ("Rain in Kyiv").
 const FEWEST_WORDS: usize = 4;
 
-/// The same of an item: what it says in a sentence others may well say in its words. One of fewer shingles is repeated only
-/// where every word of it stands in that order, and under eight (a dozen words) not even then.
+/// Minimum for an item, whose sentence others may write too. Shorter items need all words in order, and at least eight
+/// shingles (a dozen words).
 const FEWEST_OF_ITEM: usize = 20;
 const FEWEST_OF_SHORT_ITEM: usize = 8;
 
-/// Share of the shorter text found in the longer from which the two are one. Half: of real reprints (`tests/data/reports.tsv`)
-/// an edited one keeps a little more than that, while real reports of one event share a seventh at most.
+/// Minimum share for a copy. An edited reprint in `tests/data/reports.tsv` keeps slightly more; reports of one event
+/// share at most a seventh.
 const COPIED_SHARE: f64 = 0.5;
 
-/// Under so many shingles half is one turn of phrase, and that share is asked for.
+/// In a shorter text half is one phrase, so the larger share applies.
 const SHORT: usize = 24;
 const COPIED_SHARE_OF_SHORT: f64 = 2.0 / 3.0;
 
-/// The shingle hashes of a text, sorted, each once. Sorted by a mixed hash, so the first ones are a fair draw, and the
-/// same draw whatever else the text holds.
+/// Distinct shingle hashes, sorted by a mixed hash, so the first are a fair and stable sample.
 #[derive(Debug)]
 pub(super) struct Sketch {
     hashes: Vec<u64>,
-    /// Of all its words in order, where they are enough to be one text with another of the same.
+    /// Hash of all words in order, if there are enough.
     whole: Option<u64>,
-    /// An item's sentence, which another text repeats wholly or not at all.
+    /// An item's sentence: repeated wholly or not.
     is_sentence: bool,
 }
 
@@ -54,7 +53,7 @@ impl Sketch {
         Self { hashes, whole, is_sentence: false }
     }
 
-    /// Of a text that is to be corroborated: one that is too short to be quoted is like no other.
+    /// A too short text equals no other.
     pub(super) fn of_item(text: &str) -> Self {
         let sketch = Self::new(text);
         match sketch.hashes.len() {
@@ -64,13 +63,13 @@ impl Sketch {
         }
     }
 
-    /// True if one text repeats the other, wholly or as an excerpt.
+    /// Whether one text repeats the other, also as an excerpt.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
-        // A headline of five words is no sample of anything, and the same headline is the same text.
+        // Too short to sample, but equal.
         if self.whole.is_some() && self.whole == other.whole {
             return true;
         }
-        // Of two texts of one length either may be drawn from, and must be so in both directions.
+        // A fixed order for equal lengths keeps symmetry.
         let shorter_first = (self.hashes.len(), &self.hashes) <= (other.hashes.len(), &other.hashes);
         let (shorter, longer) = if shorter_first { (self, other) } else { (other, self) };
         if shorter.hashes.len() < FEWEST {
@@ -88,16 +87,15 @@ impl Sketch {
     }
 }
 
-/// Start and multiplier of the FNV-1a hash.
+/// Constants of FNV-1a.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// One step of FNV-1a over a character.
 fn step(hash: u64, c: char) -> u64 {
     (hash ^ u64::from(c)).wrapping_mul(PRIME)
 }
 
-/// Spreads a hash over all its bits (the finaliser of splitmix64), so that "smallest" is a fair draw.
+/// Finaliser of splitmix64, for a fair sample.
 fn mix(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,6 +1,6 @@
-//! The sentences a justification is made of.
+//! The sentences of a justification.
 
-/// One sentence. Sources are "domain \[N\]", listed; `groups` are independent ones.
+/// One sentence. Sources are a list of "domain \[N\]"; `groups` counts independent ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Saying<'a> {
     Opinion,
@@ -45,12 +45,12 @@ pub(super) enum Saying<'a> {
         supporting: &'a str,
         contradicting: &'a str,
     },
-    /// One side is clear, and the other only a doubt.
+    /// One side is clear, the other is only a doubt.
     ContestedByDoubt {
         supporting: &'a str,
         doubting: &'a str,
     },
-    /// The same passages speak for and against.
+    /// The same passages support and contradict.
     BothAtOnce(&'a str),
     NeitherClear {
         supporting: &'a str,
@@ -61,10 +61,10 @@ pub(super) enum Saying<'a> {
         sources: &'a str,
         doubting: &'a str,
     },
-    /// A doubt alone.
+    /// Only a doubt.
     MayContradict(&'a str),
     SingleSource(&'a str),
-    /// Nothing says it outright, and what is found leans to it.
+    /// No outright side, but a lean.
     LeansTowards(&'a str),
     LeansAgainst(&'a str),
     SupportUnclear(&'a str),

@@ -1,4 +1,4 @@
-//! Each sentence in the languages that readers are told in.
+//! Selects a sentence's language.
 
 use super::super::labels::ReaderLanguage;
 use super::sayings::Saying;

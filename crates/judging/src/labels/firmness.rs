@@ -1,75 +1,74 @@
-//! What a figure of confidence means, and what would make a lean a finding.
+//! Words for a confidence, and for what a provisional verdict lacks.
 
 use corroborate_domain::result::ClaimResult;
 use corroborate_domain::verdict::{Note, Stance, Verdict};
 
 use super::{ReaderLanguage, Words, words};
 
-/// Over what a lean lacks.
 pub const FIRMER: Words = words(
-    "What would make it firm",
-    "Что сделало бы вывод уверенным",
-    "Що зробило б висновок упевненим",
-    "O que a tornaria firme",
+    "Missing for a conclusive verdict",
+    "Чего не хватает для уверенного вывода",
+    "Чого бракує для впевненого висновку",
+    "O que falta para um veredito conclusivo",
 );
 
 const OF_ANSWERS: Words = words(
-    "Of answers stated as surely as this, about {n} in 10 were right.",
-    "Из ответов с такой уверенностью верны были около {n} из 10.",
-    "З відповідей із такою впевненістю правильними були близько {n} з 10.",
-    "De respostas com esta segurança, cerca de {n} em 10 estavam certas.",
+    "About {n} in 10 answers with this confidence were right.",
+    "Верными оказались около {n} из 10 ответов с такой уверенностью.",
+    "Правильними виявилися близько {n} з 10 відповідей із такою впевненістю.",
+    "Cerca de {n} em cada 10 respostas com esta confiança estavam certas.",
 );
 
 const MORE_SOURCES: Words = words(
     "a second, independent source that says the same",
-    "второй независимый источник, который говорит то же",
-    "друге незалежне джерело, яке каже те саме",
+    "второго независимого источника, который говорит то же самое",
+    "другого незалежного джерела, яке каже те саме",
     "uma segunda fonte independente que diga o mesmo",
 );
 
 const MORE_DENIALS: Words = words(
-    "a second, independent source that says it is not so",
-    "второй независимый источник, где тоже сказано, что это не так",
-    "друге незалежне джерело, де теж сказано, що це не так",
-    "uma segunda fonte independente que também diga que não é assim",
+    "a second, independent source that denies it",
+    "второго независимого источника, который тоже это отрицает",
+    "другого незалежного джерела, яке теж це заперечує",
+    "uma segunda fonte independente que também negue a afirmação",
 );
 
 const PLAIN_WORDS: Words = words(
     "a source that says plainly whether it is so",
-    "источник, где прямо сказано, так ли это",
-    "джерело, де прямо сказано, чи це так",
-    "uma fonte que diga claramente se é assim",
+    "источника, в котором прямо сказано, так ли это",
+    "джерела, у якому прямо сказано, чи це так",
+    "uma fonte que diga claramente se a afirmação procede",
 );
 
 const ONE_READING: Words = words(
     "sources that say it more plainly and do not disagree",
-    "источники, которые говорят об этом прямее и не расходятся между собой",
-    "джерела, які кажуть про це пряміше й не розходяться між собою",
-    "fontes que o digam mais claramente e não divirjam entre si",
+    "источников, которые говорят об этом яснее и не расходятся между собой",
+    "джерел, які кажуть про це чіткіше й не розходяться між собою",
+    "fontes que falem disso com mais clareza e não divirjam entre si",
 );
 
 const ASK_AGAIN: Words = words(
-    "asking those who could not be asked this time",
-    "ответ тех, кого не удалось спросить",
-    "відповідь тих, кого не вдалося запитати",
-    "consultar quem não pôde ser consultado desta vez",
+    "answers from the sources that could not be asked",
+    "ответов от источников, которые не удалось опросить",
+    "відповідей від джерел, які не вдалося опитати",
+    "a resposta das fontes que não puderam ser consultadas",
 );
 
 const A_MODEL: Words = words(
     "a model that reads this language: here only words were compared",
-    "модель, которая читает этот язык: сравнивались только слова",
-    "модель, яка читає цю мову: порівнювалися лише слова",
-    "um modelo que leia este idioma: aqui só palavras foram comparadas",
+    "модели, которая работает с этим языком (здесь сравнивались только слова)",
+    "моделі, яка працює з цією мовою (тут порівнювали лише слова)",
+    "um modelo que leia este idioma: aqui foram comparadas só palavras",
 );
 
-/// A share of answers in words that an editor can hold a figure against. Never more than eight in ten: of those stated most
-/// surely on labelled claims one in ten was wrong (`http/ui/reliability.tsv`), and an editor's own claims are others.
+/// Words for a confidence, at most eight of ten. Even the surest labelled claims had one error in ten
+/// (`http/ui/reliability.tsv`), and an editor's claims differ.
 pub fn confidence(share: f64, reader: ReaderLanguage) -> String {
     let n = (share * 10.0).round().clamp(0.0, 8.0);
     OF_ANSWERS.of(reader).replace("{n}", &format!("{n:.0}"))
 }
 
-/// What would make the answer firm, by what keeps it from being so; empty where it is firm, or cannot be.
+/// The missing requirements; empty if the verdict is conclusive or cannot be.
 pub fn firmer(claim: &ClaimResult, reader: ReaderLanguage) -> String {
     if claim.decisive || claim.verdict == Verdict::NotVerifiable {
         return String::new();

@@ -1,13 +1,12 @@
-//! Where something stands, as people write it: a domain in its own letters, a place in a document of the operator's.
+//! Shows a domain in its own script, or a location in an operator's document.
 
 use std::borrow::Cow;
 
 use super::{ReaderLanguage, asked, words};
 
-/// The mark of a seed fact's address: ours, and no part of the page's.
 const SEED_MARK: &str = "#seed-fact";
 
-/// Others' words in the reader's quotation marks; those that the words have themselves become the inner ones.
+/// Quotes text; inner quotation marks change form.
 pub fn quoted(words: &str, reader: ReaderLanguage) -> String {
     match reader {
         ReaderLanguage::Russian | ReaderLanguage::Ukrainian => {
@@ -17,9 +16,8 @@ pub fn quoted(words: &str, reader: ReaderLanguage) -> String {
     }
 }
 
-/// A domain as its owner writes it. An internationalised one (`xn--…`) is shown in its letters where these cannot pass for
-/// another name: each label is of one script, and one in letters that look Latin stands under an ending of its own script.
-/// Everything else stays as it is. `corpus:gazette`, a collection of the operator's, is named by what it is.
+/// Decodes an internationalised domain (`xn--…`) if it cannot imitate another: one script per label, and Latin-looking
+/// labels only under their script's top-level domain. `corpus:gazette`, an operator's collection, gets its kind.
 pub fn domain(name: &str, reader: ReaderLanguage) -> Cow<'_, str> {
     if let Some((kind, own)) = name.split_once(':').filter(|(kind, _)| matches!(*kind, "corpus" | "api" | "database")) {
         return Cow::Owned(format!("{own} ({})", asked(kind, reader)));
@@ -27,7 +25,7 @@ pub fn domain(name: &str, reader: ReaderLanguage) -> Cow<'_, str> {
     in_its_letters(name)
 }
 
-/// An address as people read it: a domain in its letters, a place in an own document by the document and its lines.
+/// A decoded domain, or a document with lines.
 pub fn place(address: &str, reader: ReaderLanguage) -> Cow<'_, str> {
     let Some((scheme, rest)) = address.split_once("://") else { return Cow::Borrowed(address) };
     if scheme == "corpus" {
@@ -46,7 +44,7 @@ pub fn place(address: &str, reader: ReaderLanguage) -> Cow<'_, str> {
     }
 }
 
-/// `gazette/bridge.md#L3-L5`: the document's name and its lines.
+/// Formats `gazette/bridge.md#L3-L5`.
 fn in_document(rest: &str, reader: ReaderLanguage) -> String {
     let (path, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
@@ -62,7 +60,6 @@ fn in_document(rest: &str, reader: ReaderLanguage) -> String {
     }
 }
 
-/// A host in its letters where that is safe.
 fn in_its_letters(host: &str) -> Cow<'_, str> {
     if !host.split('.').any(|label| label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--"))) {
         return Cow::Borrowed(host);
@@ -76,7 +73,7 @@ enum Script {
     Latin,
     Cyrillic,
     Greek,
-    /// Any other, which nothing distinguishes: a label of those alone looks like no Latin name.
+    /// Does not look Latin.
     Other,
 }
 
@@ -89,7 +86,7 @@ fn script(letter: char) -> Script {
     }
 }
 
-/// Cyrillic and Greek letters that look like Latin ones.
+/// Cyrillic and Greek letters that look Latin.
 const LOOK_LATIN: &str = "асԁеһіјӏорԛѕԝхуьүґѵαινοτυωκρν";
 
 fn cannot_pass_for_another(host: &str) -> bool {
@@ -118,7 +115,7 @@ mod tests {
             ("news.xn--e1afmkfd.xn--p1ai", "news.пример.рф"),
             ("xn--bcher-kva.example", "bücher.example"),
             ("example.org", "example.org"),
-            // "аррӏе" in Cyrillic letters alone, which all look Latin.
+            // "аррӏе" in Cyrillic letters that all look Latin.
             ("xn--80ak6aa92e.com", "xn--80ak6aa92e.com"),
             // "pаypal" with one Cyrillic letter.
             ("xn--pypal-4ve.com", "xn--pypal-4ve.com"),

@@ -2,7 +2,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Every cause there is, as it is stored.
 fn causes() -> Vec<Degradation> {
     let with_name = [
         Degradation::ProviderOpen,

@@ -1,4 +1,4 @@
-//! Which two figures answer each other: what each counts, and whether another figure stands between them.
+//! Decides which two figures are comparable.
 
 use super::roles::role;
 use super::{agree, sentence_at};
@@ -6,18 +6,18 @@ use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 
-/// Words for those of whom something else is counted: "11 people were killed" and "11 killed" count the same.
+/// Words for people: "11 people were killed" and "11 killed" count the same.
 pub(super) static PEOPLE: Words = Words::of("figures.people");
 
-/// Stems of words that report or measure and say nothing of what; among them what joins a figure with what it counts.
+/// Stems that do not name the counted thing.
 pub(super) static REPORTING: Words = Words::of("figures.reporting");
 
-/// What is counted: the nearest word that does not merely join the figure with it ("the toll reached 50").
+/// The nearest word that does not only join ("the toll reached 50").
 pub(super) fn thing(quantity: &Quantity) -> Option<&String> {
     quantity.counted.iter().find(|stem| !REPORTING.has(stem))
 }
 
-/// Both name the same thing nearest to the figure; or one says "people" where the other says what became of them.
+/// Whether both count the same thing, or one "people" and the other their fate.
 pub(super) fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
     let (Some(mine), Some(other)) = (thing(ours), thing(theirs)) else {
         return false;
@@ -26,8 +26,8 @@ pub(super) fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
     mine == other || (person(other) && theirs.counted.contains(mine)) || (person(mine) && ours.counted.contains(other))
 }
 
-/// "17 of the 18 years": with two figures for one thing, which one a passage's figure answers is not to be told. "50 missiles
-/// and 100 drones" are two things, and a figure that names its own answers one of them.
+/// Whether the claim has one figure for the thing. "17 of the 18 years" is unclear; "50 missiles and 100 drones" has
+/// two things.
 pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile) -> bool {
     let by_name = thing(ours).is_some_and(|mine| thing(theirs) == Some(mine));
     let rival = |other: &&Quantity| {
@@ -43,20 +43,19 @@ pub(super) fn alone_here(ours: &Quantity, theirs: &Quantity, claim: &TextProfile
     !claim.quantities.iter().any(|other| rival(&other))
 }
 
-/// Whether a figure of the claim's value counts another thing there, while what the claim counts is given another figure:
-/// "50 missiles and 100 drones" is not borne out by "100 missiles and 50 drones".
+/// Whether the equal figure counts another thing: "100 missiles and 50 drones" does not support "50 missiles and 100
+/// drones".
 pub(super) fn counts_otherwise(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
     let Some(mine) = thing(ours).filter(|_| !same_counted(ours, theirs)) else { return false };
     let answers = |other: &&Quantity| {
         other.unit == ours.unit && thing(other) == Some(mine) && role(passage, other) == role(passage, theirs)
     };
     let mut named = passage.quantities.iter().filter(answers).peekable();
-    // "At least 11" leaves open whether they were at least 32, and does not bear it out.
+    // "At least 11" leaves open "at least 32".
     named.peek().is_some() && named.all(|other| agree(ours, other) != Some(true))
 }
 
-/// Whether the claim's figure stands in the sentence of the one that differs, and what it counts is left to be understood: "Norway won
-/// 12 medals and Denmark 4".
+/// Whether the claim's figure is in the same sentence with its thing implied: "Norway won 12 medals and Denmark 4".
 pub(super) fn is_told_beside(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
     let Some(sentence) = sentence_at(passage, theirs.start) else { return false };
     passage.quantities.iter().any(|other| {
@@ -68,7 +67,7 @@ pub(super) fn is_told_beside(ours: &Quantity, theirs: &Quantity, passage: &TextP
     })
 }
 
-/// "By 10 %" tells how far something went, "to 10 %" where it came to: the same figure of another thing.
+/// "By 10 %" is a step, "to 10 %" a level.
 pub(super) fn is_step_and_level(
     ours: &Quantity,
     claim: &TextProfile,
@@ -79,7 +78,7 @@ pub(super) fn is_step_and_level(
         let before = text.text.get(..quantity.start).unwrap_or_default();
         before.split_whitespace().next_back().unwrap_or_default().to_lowercase()
     };
-    // "Rose 5%" is a step as well.
+    // "Rose 5%" is a step too.
     let is_step = |word: &str| {
         static MOVED: Words = Words::of("figures.moved");
         matches!(word, "by" | "на") || MOVED.has(word)
@@ -89,7 +88,6 @@ pub(super) fn is_step_and_level(
     (is_step(&mine) && is_level(&other)) || (is_level(&mine) && is_step(&other))
 }
 
-/// Whether no other figure of its sentence could be the one that answers the claim's.
 pub(super) fn alone_there(ours: &Quantity, theirs: &Quantity, passage: &TextProfile) -> bool {
     let Some(sentence) = sentence_at(passage, theirs.start) else {
         return false;
@@ -105,8 +103,8 @@ pub(super) fn alone_there(ours: &Quantity, theirs: &Quantity, passage: &TextProf
     !passage.quantities.iter().any(|other| rival(&other))
 }
 
-/// Whether two or three of the passage's figures of that unit together make the claim's: "eight from one prison and five
-/// from another" does not disagree with thirteen.
+/// Whether figures of the passage sum to the claim's: "eight from one prison and five from another" agrees with
+/// thirteen.
 pub(super) fn adds_up(ours: &Quantity, passage: &TextProfile) -> bool {
     let parts: Vec<f64> =
         passage.quantities.iter().filter(|part| part.unit == ours.unit).map(|part| part.low).take(12).collect();

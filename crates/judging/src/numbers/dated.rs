@@ -1,4 +1,7 @@
-//! The dates of a claim against those of a passage, where both date the same event.
+//! Compares dates of a claim and a passage that date the same event.
+//!
+//! [`date`] finds the claim's dated event, then its date in the passage. [`recurrence`] decides whether another date is
+//! another occasion.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,15 +16,13 @@ use super::Found;
 use super::periods::{Dated, periods};
 use super::subject::Subject;
 
-/// Share of the claim's words that the sentence of a date must hold before the date may be called another one. What happens
-/// and to what must be there besides.
+/// Minimum share of the claim's words near a differing date, besides the event and its object.
 const SAME_EVENT: f64 = 0.6;
 
-/// Words that begin another clause without a comma before them.
+/// Words that begin a new clause without a comma.
 static JOINING: Words = Words::of("figures.clause_joint");
 
-/// One date of the claim: agreement with a date of a sentence about the same thing settles it; else it differs from the
-/// one date of a sentence that is of the same event.
+/// A date about the same thing that agrees decides; otherwise the one date of the same event differs.
 pub(super) fn date<'a>(
     ours: &Dated<'_>,
     claim: &TextProfile,
@@ -30,7 +31,7 @@ pub(super) fn date<'a>(
     subject: &Subject<'_>,
 ) -> Option<Found<'a>> {
     let mut differing = None;
-    // "On Monday" of a page from years before is no other day of this event: the event is another one.
+    // "On Monday" of a much older page is another event.
     let is_old = is_of_an_older_time(claim, passage.reference);
     let event = if claim.dates.len() == 1 { event(ours, claim) } else { None };
     for sentence in &passage.sentences {
@@ -57,7 +58,6 @@ pub(super) fn date<'a>(
     differing
 }
 
-/// The times of a claim and a passage, to tell one occasion from another.
 #[derive(Debug)]
 pub struct Occasions<'a> {
     ours: Vec<Dated<'a>>,
@@ -65,14 +65,14 @@ pub struct Occasions<'a> {
     is_of: Recurrence,
 }
 
-/// What is known of whether another time is another occasion.
+/// Whether another time is another occasion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recurrence {
-    /// Every year has its profit: another year's neither bears it out nor refutes it.
+    /// Recurs, like an annual profit: another year neither supports nor refutes.
     Again,
-    /// Nothing is known: another year speaks against it and may be another occasion.
+    /// Another year contradicts, but may be another occasion.
     Unknown,
-    /// Nobody is born twice.
+    /// Happens once, like a birth.
     Once,
 }
 
@@ -87,10 +87,9 @@ impl<'a> Occasions<'a> {
         Self { theirs: if is_of == Recurrence::Once { Vec::new() } else { periods(passage) }, ours, is_of }
     }
 
-    /// Whether a sentence of the passage, by its dates, tells of another time than the claim's that is another occasion, or may be one;
-    /// `None` where it tells of the same, or of what happens once.
+    /// Whether the sentence's dates are of another occasion. `None` for the same time or a unique event.
     pub fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
-        // "Its best year since 2018" tells when nothing happened.
+        // "Its best year since 2018" dates no event.
         let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
         let is_other = |date: &Dated<'_>| {
             self.ours.iter().all(|own| {
@@ -103,31 +102,29 @@ impl<'a> Occasions<'a> {
     }
 }
 
-/// What a claim dates.
 enum Event {
-    /// What happens, as a stem, and the stems of the names it happens to: those on its far side from the date's clause.
+    /// The event's stem, and the name stems on its far side from the date.
     Of { word: String, names: Vec<String> },
-    /// "Is a 1969 film": the date is an adjective, and can only be told otherwise by one.
+    /// "Is a 1969 film": only an adjective can contradict it.
     Adjective,
 }
 
-/// Beginnings of stems, or whole ones, of what happens once, whatever figure is told with it.
+/// Stems, or their beginnings, of unique events.
 static ONCE: Words = Words::of("recurrence.once");
 
-/// Letters of a stem that may be shorter than such a beginning.
+/// Minimum letters of a stem that may be shorter than such a beginning.
 const SHORTEST_STEM: usize = 4;
 
-/// Whole words of the same.
+/// Whole words of unique events.
 static ONCE_WORDS: Words = Words::of("recurrence.once.whole");
 
-/// Words of what happens again: two may have met in 2018 and in 2025. In English by their stems, in Russian and Ukrainian by
-/// their beginnings, up to [`ENDING`] letters.
+/// Words of recurring events, such as meetings. English by stem, Russian and Ukrainian by beginning, up to [`ENDING`]
+/// letters.
 static AGAIN: Words = Words::of("recurrence.again");
 static AGAIN_STEMS: LazyLock<HashSet<String>> =
     LazyLock::new(|| AGAIN.words().map(|word| stemming::stem(word, Some("en"))).collect());
 const ENDING: usize = 3;
 
-/// The words of the claim that are no names, and what they say of recurrence.
 struct Said<'a> {
     all: Vec<&'a Spoken>,
     spoken: Vec<&'a Spoken>,
@@ -141,8 +138,8 @@ impl<'a> Said<'a> {
         Self { all, spoken }
     }
 
-    /// Whether one of them, a verb where only those are asked for, tells of what happens once. A Russian stem may be shorter than
-    /// what tells it from others: "родился" and "родина" are both "род".
+    /// Whether a word (or only a verb) means a unique event. "Родился" and "родина" share the stem "род", so whole
+    /// words decide too.
     fn are_once(&self, verbs_only: bool) -> bool {
         let begins = |stem: &str| ONCE.has(stem) || stem.chars().count() >= SHORTEST_STEM && ONCE.is_cut_short(stem);
         let is_once = |word: &&&Spoken| {
@@ -151,7 +148,7 @@ impl<'a> Said<'a> {
         self.spoken.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
     }
 
-    /// "A ferry sank", "opened a store": another year's may be of another.
+    /// Whether the object is any of its kind ("a ferry sank"); another year may be about another one.
     fn are_of_any(&self) -> bool {
         static ANY: Words = Words::of("recurrence.of_any");
         let is_any = |word: &str| ANY.has(word);
@@ -172,7 +169,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Whether what the claim dates happens again: by its words, its verbs first, or because it gives a figure, which every year has.
+/// Decides by the claim's words, verbs first. A figure counts as recurring, because every year has one.
 pub fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| {
         !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
@@ -192,7 +189,7 @@ pub fn recurrence(claim: &TextProfile) -> Recurrence {
     }
 }
 
-/// "Was first elected", "впервые": what is done for the first time is done once.
+/// "Was first elected", "впервые": a first time happens once.
 fn is_first(claim: &TextProfile) -> bool {
     let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.spoken).map(|word| word.text.as_str()).collect();
     spoken.windows(2).any(|pair| match pair {
@@ -202,15 +199,15 @@ fn is_first(claim: &TextProfile) -> bool {
     }) || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
 }
 
-/// "Apollo 11": a figure right behind a name is part of it.
+/// "Apollo 11": a figure right after a name belongs to the name.
 fn is_of_a_name(claim: &TextProfile, quantity: &Quantity) -> bool {
     let before = cut(&claim.text, 0, quantity.start);
     let is_before = |name: &str| name.ends_with(&quantity.text) || before.trim_end().ends_with(name);
     quantity.text.chars().all(|c| c.is_ascii_digit()) && claim.entities.iter().any(|name| is_before(&name.text))
 }
 
-/// Whether another date is another telling of what the claim dates: it is an adjective ("a 1969 film"), or the claim tells of what
-/// happens once. In Russian and Ukrainian, which no model reads, also where nothing is known: it is kept from refuting elsewhere.
+/// Whether another date contradicts: an adjective ("a 1969 film") or a unique event. In Russian and Ukrainian, which no
+/// model reads, also an unknown one; another step keeps it from refuting.
 fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
     matches!(event, Event::Adjective)
         || match recurrence(claim) {
@@ -220,8 +217,8 @@ fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
         }
 }
 
-/// The word that says what is dated is the nearest before the date that is neither a name nor a figure, or behind a date
-/// that comes first. `None` where the claim says nothing that can be held against another date.
+/// The nearest word before the date that is neither name nor figure, or after a leading date. `None` without a
+/// comparable event.
 fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
     let sentence = claim.sentences.iter().find(|own| date.is_in(own))?;
     let before = claim.text.get(sentence.start..date.start())?;
@@ -229,7 +226,7 @@ fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
     if is_adjective(before) {
         return Some(Event::Adjective);
     }
-    // "Blade Runner 2049": a year right behind a name is part of it, and dates nothing.
+    // "Blade Runner 2049": a year right after a name belongs to the name.
     let is_year = date.mention.text.chars().all(|digit| digit.is_ascii_digit());
     if is_year && last_word(before).is_some_and(|last| content(last, claim).iter().any(is_name)) {
         return None;
@@ -238,7 +235,7 @@ fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
     if let Some(at) = own.iter().rposition(|stem| !is_name(stem)) {
         return Some(Event::Of { word: own.get(at)?.clone(), names: own.get(at + 1..)?.to_vec() });
     }
-    // "On 24 February Vladimir Putin announced": the names before the word are of him who does it, as the subject is.
+    // "On 24 February Vladimir Putin announced": names before the word are the actor.
     let after = claim.text.get(date.end()..sentence.end)?.trim_start_matches([',', ' ']);
     let follows = content(clause(after), claim);
     let at = follows.iter().position(|stem| !is_name(stem))?;
@@ -246,8 +243,8 @@ fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
     Some(Event::Of { word: follows.get(at)?.clone(), names })
 }
 
-/// The one date of the sentence that is of that event: "founded in 1994, and sold in 2002" dates a founding and a sale.
-/// `None` where it may be either of two, or where the sentence has the event elsewhere than with its date.
+/// The event's only date in the sentence; "founded in 1994, and sold in 2002" has two events. `None` if unclear, or if
+/// the event is apart from its date.
 fn date_of<'d, 'a>(
     event: &Event,
     inside: &[&'d Dated<'a>],
@@ -276,19 +273,18 @@ fn date_of<'d, 'a>(
     found.next().filter(|_| found.next().is_none())
 }
 
-/// Whether a date stands in a clause that has a verb of its own and not the event's word: "the hospital will not close, the board
-/// said on 10 November" dates what the board said.
+/// Whether the clause has its own verb: "the hospital will not close, the board said on 10 November" dates the
+/// statement.
 fn is_of_another_verb(before: &str, event: &str, passage: &TextProfile) -> bool {
     let last = last_clause(before);
     let has_verb = verbs::words(last).iter().any(|word| verbs::is_past(word));
     last.len() < before.len() && has_verb && !content(last, passage).iter().any(|stem| stem == event)
 }
 
-/// The content stems that stand with a date.
 struct Around {
-    /// Those that may say what it dates.
+    /// Possible events.
     event: Vec<String>,
-    /// Those that may say to what that happened: of the whole clause.
+    /// Possible objects, of the whole clause.
     names: Vec<String>,
 }
 
@@ -297,21 +293,20 @@ fn around(before: &str, after: &str, passage: &TextProfile) -> Around {
     let follows = || content(after, passage);
     let both = |rest: Vec<String>| first.iter().cloned().chain(rest).collect::<Vec<_>>();
     match last_word(before) {
-        // "Is a 1994 film directed by", "the 1994 flood": what an adjective dates follows.
+        // "Is a 1994 film directed by", "the 1994 flood": the event follows.
         Some("a" | "an") => Around { event: follows(), names: both(follows()) },
         Some("the") => Around { event: both(follows()), names: both(follows()) },
         // "In 1994 it was founded".
         _ if first.is_empty() => Around { event: follows(), names: follows() },
         _ => {
             let clause = both(content(clause(after), passage));
-            // "Компания в 1994 году основана": where words stand in any order, the rest of the clause counts too.
+            // With free word order the whole clause counts: "Компания в 1994 году основана".
             let is_free = passage.language.as_deref() != Some("en");
             Around { event: if is_free { clause.clone() } else { first }, names: clause }
         }
     }
 }
 
-/// The words up to the end of the clause.
 fn clause(words: &str) -> &str {
     let stop = words.find([',', ';', ':', '(', ')', '—', '–']).unwrap_or(words.len());
     let words = words.get(..stop).unwrap_or(words);
@@ -319,7 +314,6 @@ fn clause(words: &str) -> &str {
     words.get(..joined.map(str::len).sum()).unwrap_or(words)
 }
 
-/// The words from the beginning of the last clause on.
 fn last_clause(words: &str) -> &str {
     let tail = words.rsplit([',', ';', ':', '(', ')', '—', '–']).next().unwrap_or(words);
     let joined = tail.split_inclusive(char::is_whitespace).rev();
@@ -327,7 +321,7 @@ fn last_clause(words: &str) -> &str {
     tail.get(tail.len() - length..).unwrap_or(tail)
 }
 
-/// What stands between two dates, without the clause of the first one where it ends before the second.
+/// The words between two dates, without the first one's clause if that ends.
 fn behind_clause(between: &str) -> &str {
     between.get(clause(between).len()..).filter(|rest| !rest.is_empty()).unwrap_or(between)
 }

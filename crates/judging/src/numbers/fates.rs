@@ -1,5 +1,4 @@
-//! Who is counted where people come to harm: the dead, the hurt, the missing and the detained are not each other's figures, in
-//! whatever order a sentence tells of them.
+//! Distinguishes counts of the dead, injured, missing and detained, in any order of a sentence.
 
 use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
@@ -15,7 +14,6 @@ pub(super) enum Fate {
     Held,
 }
 
-/// Words by what became of people.
 static FATES: [(Fate, Words); 4] = [
     (Fate::Dead, Words::of("figures.fate.dead")),
     (Fate::Hurt, Words::of("figures.fate.hurt")),
@@ -23,8 +21,8 @@ static FATES: [(Fate, Words); 4] = [
     (Fate::Held, Words::of("figures.fate.held")),
 ];
 
-/// What became of those a figure counts: by the word before it where the sentence begins so ("killing two and injuring 14"),
-/// else by the word behind ("two killed and 14 injured"); no other figure stands between.
+/// The fate of the counted people: by the word before the figure ("killing two and injuring 14"), else after it ("two
+/// killed and 14 injured"). No other figure may be between.
 pub(super) fn fate(text: &TextProfile, figure: &Quantity) -> Option<Fate> {
     let sentence = sentence_at(text, figure.start).filter(|_| figure.unit == Unit::None)?;
     let mut own: Vec<&Quantity> =
@@ -45,7 +43,7 @@ pub(super) fn fate(text: &TextProfile, figure: &Quantity) -> Option<Fate> {
     if leads { ahead.or(after) } else { after.or(ahead) }
 }
 
-/// The fate a stretch names, the last one or the first.
+/// The first or last fate that a stretch names.
 fn named(stretch: &str, is_last: bool) -> Option<Fate> {
     let lower = stretch.to_lowercase();
     let fate_of = |word: &str| FATES.iter().find(|(_, words)| words.has(word)).map(|(fate, _)| *fate);

@@ -1,4 +1,4 @@
-//! Figures that grow or move while a story runs: a newer one is news, and refutes no older report.
+//! Handles figures that grow or move: a newer one does not refute an older report.
 
 use chrono::TimeDelta;
 
@@ -9,24 +9,23 @@ use corroborate_language::lexicon::{Parts, Words};
 use corroborate_language::numbers::Quantity;
 use corroborate_language::word_list::WordList;
 
-/// Stems of words whose counts only grow while a story runs: deaths, injuries, cases, votes counted. A beginning only
-/// where it says so: a diesel does not die.
+/// Stems of growing counts: deaths, injuries, cases, votes. A beginning matches only if marked: "diesel" is not "die".
 static RUNNING: Words = Words::of("figures.running");
 
-/// The same of what has another level every month.
+/// Stems of monthly levels.
 static LEVELS: Words = Words::of("figures.level");
 
-/// Central banks and statistics offices report monthly at most; a week is more than a day's noise.
+/// Minimum time for a new level. Offices report monthly, and a week exceeds daily noise.
 const LEVELS_MOVE: TimeDelta = TimeDelta::days(7);
 
-/// What moves in weeks does not double; ten euros for a litre of petrol were never true.
+/// Maximum ratio of a move; ten euros for a litre of petrol is an error.
 const FARTHEST_MOVE: f64 = 2.0;
 
-/// A date no longer than a month tells when a level was measured; a year leaves that open.
+/// Maximum span of a date that dates a level; a year does not.
 const ONE_MONTH: TimeDelta = TimeDelta::days(31);
 
-/// "Killed 50 people", or "the death toll reached 50", where what is counted stands before the verb. "Fired 50 missiles,
-/// killing 7" counts missiles, whoever dies of them.
+/// Whether the count grows: "killed 50 people", "the death toll reached 50". "Fired 50 missiles, killing 7" counts
+/// missiles.
 pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
     let counts = |counted: &String| RUNNING.has(counted);
     let is_other_thing =
@@ -35,8 +34,8 @@ pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity
         || (!thing(ours).is_some_and(is_other_thing) && speaks_of(claim, ours, &RUNNING))
 }
 
-/// Whether the claim's figure is of what moves every month, and the passage's may be a later one of the same: it is so
-/// much newer, near enough, and not dated by its sentence to the claim's day or before.
+/// Whether the figure may be a later level: newer by enough, within the maximum ratio, and not dated to the claim's day
+/// or before.
 pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, theirs: &Quantity) -> bool {
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
     let (less, more) = if ours.low < theirs.low { (ours.high, theirs.low) } else { (theirs.high, ours.low) };
@@ -54,7 +53,7 @@ pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProf
         })
 }
 
-/// Whether the passage's figure is an earlier level of what the claim tells a later one of: as near, and so much older.
+/// Whether the figure is an earlier level, by the same limits.
 pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, theirs: &Quantity) -> bool {
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
     let (less, more) = if ours.low < theirs.low { (ours.high, theirs.low) } else { (theirs.high, ours.low) };
@@ -65,7 +64,6 @@ pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, 
         && speaks_of(claim, ours, &LEVELS)
 }
 
-/// Whether the claim's figure is of one night or day that it does not name.
 pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
     static DAYS: Parts = Parts::of("figures.of_one_day");
     sentence_at(claim, ours.start)
@@ -73,7 +71,6 @@ pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
         .is_some_and(|own| DAYS.stands_in(&own.to_lowercase()))
 }
 
-/// Whether the claim's sentence with that figure has one of the words.
 fn speaks_of(claim: &TextProfile, figure: &Quantity, stems: &WordList) -> bool {
     sentence_at(claim, figure.start).is_some_and(|sentence| sentence.stems.iter().any(|stem| stems.has(stem)))
 }

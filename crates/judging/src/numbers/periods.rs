@@ -1,4 +1,4 @@
-//! When a text says that something was: on a day, in a year, before it, after it, since then.
+//! Reads the time that a text states: on a day, in a year, before, after or since.
 
 use chrono::{Datelike, Months, NaiveDate};
 
@@ -6,7 +6,6 @@ use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::dates::DateMention;
 use corroborate_language::lexicon::{Values, Words};
 
-/// How a text means a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     On,
@@ -28,29 +27,26 @@ impl Side {
     }
 }
 
-/// Words right before a date; the longest that fits decides.
+/// Words before a date; the longest match decides.
 static SIDES: Values<Side> = Values::of("periods.side", Side::named);
 
-/// The words of the longest of them.
 const LONGEST: usize = 4;
 
-/// Words that may stand between such a word and the date.
+/// Words allowed before the date.
 static BETWEEN: Words = Words::of("periods.between");
 
-/// A stated time: the days it leaves open, `None` where there is no end.
+/// The possible days; `None` is an open end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Period {
     from: Option<NaiveDate>,
     to: Option<NaiveDate>,
     side: Side,
     stated: (NaiveDate, NaiveDate),
-    /// The whole stretch of which this is one end: "from 2005 to 2021".
+    /// The range that this date ends: "from 2005 to 2021".
     stretch: Option<(NaiveDate, NaiveDate)>,
-    /// Known from the day of the text alone ("on Monday"), or, of a day and a month, its year.
     known_by: KnownBy,
 }
 
-/// How a date was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KnownBy {
     Itself,
@@ -60,14 +56,13 @@ enum KnownBy {
     TheDayOfTheText,
 }
 
-/// "8 September" in a text of the 9th is of that year; farther off it may be of another. Days.
+/// Days within which "8 September" is surely this year's.
 const SURE_OF_THE_YEAR: i64 = 90;
 
-/// A text of midnight has one day here and another there, and "on Monday" may be the last one or the next: a day apart, or a
-/// week, give or take that day.
+/// Days: "on Monday" may be the last or next, plus one day around midnight.
 const SLACK_DAYS: i64 = 8;
 
-/// Days between two tellings of one occasion.
+/// Days between reports of one occasion.
 const SAME_OCCASION: i64 = 14;
 
 impl Period {
@@ -82,9 +77,8 @@ impl Period {
         Self { from, to, side, stated: (date.start, date.end), stretch: None, known_by: KnownBy::Itself }
     }
 
-    /// The same with how the date is known in a text of that day.
     fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
-        // News tells of what was: "last December" of a text of September is not the coming one.
+        // "Last December" in September is not the coming one.
         let is_far =
             text.is_none_or(|text| date.start > text || (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
         let known_by = match date.is_relative {
@@ -95,7 +89,7 @@ impl Period {
         Self { known_by, ..self }
     }
 
-    /// Whether two days that differ may be one, by how they are known.
+    /// Whether different days may be one, by how they are known.
     fn may_be(&self, other: &Self) -> bool {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
         let by = |known: KnownBy| self.known_by == known || other.known_by == known;
@@ -112,23 +106,22 @@ impl Period {
             || by(KnownBy::ItsDay) && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
     }
 
-    /// Whether it says when something was, and not before or after when.
     pub(super) const fn is_on(&self) -> bool {
         matches!(self.side, Side::On)
     }
 
-    /// Whether two days are so near that one of them may be told wrongly of the other's occasion: "on Monday" and "on Wednesday".
+    /// A report may have confused near days ("on Monday", "on Wednesday").
     pub(super) fn may_be_of_one_occasion(&self, other: &Self) -> bool {
         let is_day = |period: &Self| (period.stated.1 - period.stated.0).num_days() < 7;
         is_day(self) && is_day(other) && self.days_from(other) <= SAME_OCCASION
     }
 
-    /// Days between the two as they are stated; 0 where they meet.
+    /// Days between the stated times; 0 if they overlap.
     fn days_from(&self, other: &Self) -> i64 {
         (self.stated.0 - other.stated.1).max(other.stated.0 - self.stated.1).num_days().max(0)
     }
 
-    /// Whether the other time bears this one out: `None` where it leaves both open.
+    /// Whether the other time supports this one; `None` if both stay possible.
     pub(super) fn borne_out_by(&self, other: &Self) -> Option<bool> {
         self.held_against(other).filter(|is_same| *is_same || !self.may_be(other))
     }
@@ -136,8 +129,7 @@ impl Period {
     fn held_against(&self, other: &Self) -> Option<bool> {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
         match (self.stretch, other.stretch) {
-            // What lasted from then to then was so in between.
-            // It may as well have begun or ended there, which is another thing.
+            // A range includes its days, but may not mean its ends.
             (None, Some(whole)) if self.side == Side::On && meet(self.stated, whole) => {
                 return meet(self.stated, other.stated).then_some(true);
             }
@@ -154,7 +146,7 @@ impl Period {
         if apart(self.to, other.from) || apart(other.to, self.from) {
             return Some(false);
         }
-        // What began then goes on, so a later day says nothing of "since 1990"; the same year begins it.
+        // A later day does not contradict "since 1990"; the same year begins it.
         if self.side == Side::Since || (self.side == Side::On && other.side == Side::Since) {
             return meet(self.stated, other.stated).then_some(true);
         }
@@ -164,7 +156,6 @@ impl Period {
     }
 }
 
-/// A date of a text with the time it means and where it stands.
 #[derive(Debug)]
 pub(super) struct Dated<'a> {
     pub(super) mention: &'a DateMention,
@@ -172,12 +163,10 @@ pub(super) struct Dated<'a> {
 }
 
 impl Dated<'_> {
-    /// Byte offset of the mention.
     pub(super) const fn start(&self) -> usize {
         self.mention.offset
     }
 
-    /// Byte offset behind it.
     pub(super) fn end(&self) -> usize {
         self.mention.offset + self.mention.text.len()
     }
@@ -187,7 +176,6 @@ impl Dated<'_> {
     }
 }
 
-/// The dates of a text with the times they mean, in order.
 pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
     let mut from = 0;
     let of = text.reference.map(|moment| moment.date_naive());
@@ -197,7 +185,7 @@ pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
         let mut side = side_of(between);
         from = mention.offset + mention.text.len();
         let mut stretch = listed(between, mention);
-        // "From 1990 to 1995", "с 1990 до 1995", "between 2014 and 2020": two ends of one stretch, each meant as it stands.
+        // "С 1990 до 1995", "between 2014 and 2020": two ends of one range.
         if let Some(earlier) = found.last_mut()
             && (earlier.period.side == Side::Since && matches!(side, Side::Before | Side::By | Side::On)
                 || is_between(text, earlier.mention) && AND.has(between.trim()))
@@ -220,7 +208,7 @@ fn is_between(text: &TextProfile, date: &DateMention) -> bool {
     matches!(before.split_whitespace().next_back(), Some("between" | "между" | "між"))
 }
 
-/// "On 9, 10 and 12 May", "between 9 and 12 May": the days from the first that is told before the one with the month.
+/// "On 9, 10 and 12 May": from the first day to the one with the month.
 fn listed(before: &str, date: &DateMention) -> Option<(NaiveDate, NaiveDate)> {
     let mut words = before.split_whitespace().rev();
     if date.start != date.end || !words.next().is_some_and(|word| AND.has(word) || word == "&") {

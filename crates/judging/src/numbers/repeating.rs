@@ -1,5 +1,5 @@
-//! Events of which every day may bring another: strikes, matches, quarterly figures. A report of another day's is silent
-//! about this one.
+//! Handles events of any day: strikes, matches, quarterly figures. Another day's report neither supports nor
+//! contradicts.
 
 use chrono::{NaiveTime, TimeDelta};
 
@@ -7,43 +7,39 @@ use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
-/// Words of what a place may suffer, or a team may play, on any day. A weapon by itself is no event: a rocket is 40 metres tall on any day.
+/// A weapon alone is no event: a rocket is 40 metres tall on any day.
 static DAILY: Words = Words::of("occasion.daily");
 
-/// Weapons, and the words of their use: fired together they are an attack of one day.
+/// Weapons and words for their use; together an attack of one day.
 static WEAPONS: Words = Words::of("occasion.weapon");
 static FIRED: Words = Words::of("occasion.fired");
 
-/// Words of what is counted anew every quarter or month.
 static QUARTERLY: Words = Words::of("occasion.quarterly");
 
-/// Reports of one strike or match are no farther apart; its toll grows for some days.
+/// Maximum distance of reports, and growth time of a toll.
 const ONE_OCCASION: TimeDelta = TimeDelta::hours(36);
 const TOLL_GROWS: TimeDelta = TimeDelta::days(3);
-/// Where in its day an event is taken to be of which only the day is known.
+/// Assumed time of day of an event.
 const HALF_A_DAY: TimeDelta = TimeDelta::hours(12);
 
-/// From here on a quarterly figure is another quarter's.
 const ANOTHER_QUARTER: TimeDelta = TimeDelta::days(45);
 
-/// How the day of a claim and that of a passage lie, where the claim tells of what comes again and of no day of its own.
+/// The relation of two days, for a recurring event without a day of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// Nothing says that it is another one.
+    /// No sign of another event.
     Same,
-    /// The passage is from days before: what it tells of is an earlier one.
+    /// Days older: an earlier event.
     Earlier,
-    /// It is from days later: a later one, or the same told again with a figure that has grown.
+    /// Days later: another event, or a grown figure.
     Later,
-    /// It is from long after.
     LongAfter,
 }
 
-/// Which occasion a passage may tell of, by the days of the two texts.
 pub(crate) fn occasion(claim: &TextProfile, passage: &TextProfile) -> Occasion {
     let own = claim.dates.iter().find(|date| !date.is_relative);
     let claimed = match own {
-        // The day that the claim states, of which a passage that states one says enough by itself.
+        // The claim's stated day. A passage with its own day needs no comparison.
         Some(date) if date.start == date.end && passage.dates.iter().all(|date| date.is_relative) => {
             Some(date.start.and_time(NaiveTime::MIN).and_utc() + HALF_A_DAY)
         }

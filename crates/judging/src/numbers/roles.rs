@@ -1,5 +1,4 @@
-//! What part a figure has in its sentence: the level that was left, the whole of which a part is told, what was added.
-//! Only figures of one part answer each other.
+//! Finds the role of a figure: earlier level, part, whole, or addition. Only figures of one role are comparable.
 
 use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
@@ -8,21 +7,20 @@ use corroborate_language::numbers::{PART_OF, Quantity};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Plain,
-    /// "From 9 to 12 percent", "against 48 percent a year ago": what it was before.
+    /// "From 9 to 12 percent", "against 48 percent a year ago".
     Left,
     /// "12 of 20 suspects": the 12.
     Part,
-    /// And the 20.
+    /// The 20.
     Whole,
-    /// "Another 13", "20 million more": what came on top.
+    /// "Another 13", "20 million more".
     Added,
 }
 
-/// Words of what came on top, right before a figure.
 static ADDED: Words = Words::of("figures.added");
-/// Words of more and less, one word behind a figure.
+/// Words one word after a figure.
 static MORE: Words = Words::of("figures.more");
-/// Right before what was left, held against or planned.
+/// Words before an earlier, compared or planned figure.
 static LEFT: Words = Words::of("figures.left.from");
 static BESIDE: Words = Words::of("figures.left.beside");
 static PLANNED: Words = Words::of("figures.left.planned");
@@ -44,10 +42,10 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
                 && matches!(between.split_whitespace().next_back(), Some("to" | "до"))
         });
     let beside = BESIDE.has(last) || (PLANNED.has(last) && matches!(earlier, "при" | "за"));
-    // A closed class. "7.1 percent, and 5.2 percent a year earlier": right behind one of two.
+    // A closed class. "7.1 percent, and 5.2 percent a year earlier".
     let ago = ["a year earlier", "a year ago", "годом ранее", "год назад", "рік тому", "роком раніше"];
     let near = behind.trim_start();
-    // "With 300 soldiers a year earlier": what is counted may stand between.
+    // "With 300 soldiers a year earlier": the counted thing may be between.
     let counted = |then: &str| {
         near.find(then).is_some_and(|at| {
             let between = near.get(..at).unwrap_or_default();
@@ -77,7 +75,7 @@ pub(super) fn role(text: &TextProfile, figure: &Quantity) -> Role {
     if whole_behind {
         return Role::Part;
     }
-    // What may stand between, and beside "more", is a closed class.
+    // Words that may be between; a closed class.
     let is_added = ADDED.has(last)
         || (matches!(last, "an" | "of" | "about" | "at" | "около" | "близько") && ADDED.has(earlier))
         || (matches!(first, "more" | "additional") && second != "or")

@@ -1,30 +1,26 @@
-//! Whether a passage has the figures and dates that a claim states at all, whatever it says them of.
+//! Finds whether a passage contains the claim's figures and dates at all.
 //!
-//! [`super::compare`] speaks only where two figures surely count the same thing, which is seldom. This is coarser: it
-//! decides nothing, and shifts what a model makes of the words by what it was worth on labelled pairs.
+//! [`super::compare`] needs figures of the same thing. This coarser result decides nothing; it shifts a model's
+//! probabilities by an effect measured on labelled pairs.
 
 use crate::profile::TextProfile;
 use corroborate_language::numbers::{Quantity, Unit};
 
 use super::{agree, dates_meet, is_a_figure};
 
-/// How what a claim states in figures and dates stands in a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// The claim states none.
     Unstated,
-    /// Each is there.
     All,
-    /// One is there and another is not.
     Some,
-    /// None is there, but another figure of such a unit, or another date.
+    /// None, but another of the unit, or another date.
     Other,
-    /// None is there, nor another in its place.
+    /// None, and no other.
     Absent,
 }
 
 impl Standing {
-    /// As `model.toml` and the predictions of the benchmark write it.
+    /// As in `model.toml` and benchmark predictions.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unstated => "unstated",
@@ -36,11 +32,11 @@ impl Standing {
     }
 }
 
-/// How the claim's figures stand in the passage. What names and does not count ("COVID-19", "Apollo 11") is left out, and
-/// years are dates. So is "on Monday": of what is told from the moment of a text, nothing was learnt.
+/// Compares presence. Ignores numbers in names ("COVID-19"), and "on Monday", because nothing was learnt from relative
+/// dates. Years are dates.
 pub fn standing(claim: &TextProfile, passage: &TextProfile) -> Standing {
     let figures = claim.quantities.iter().filter(|figure| is_a_figure(figure) && figure.unit != Unit::Identifier);
-    // Of each: whether it is there, and whether another is that could stand in its place.
+    // Presence, and a possible replacement.
     let of_figures = figures.map(|figure| {
         let is_alike = |theirs: &&Quantity| theirs.unit == figure.unit && is_a_figure(theirs);
         let mut alike = passage.quantities.iter().filter(is_alike).peekable();

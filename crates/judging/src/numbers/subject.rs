@@ -1,5 +1,5 @@
-//! Whether the sentence that holds a figure speaks of what the claim speaks of. A figure about something else neither
-//! bears a claim out nor disagrees with it, however like the words around it are: life on Earth is younger than the Earth.
+//! Decides whether a figure's sentence is about the claim's subject. Otherwise the figure neither supports nor
+//! disagrees: life on Earth is younger than the Earth.
 
 use std::collections::HashSet;
 
@@ -14,37 +14,33 @@ use corroborate_language::tokens;
 use super::counted::{PEOPLE, REPORTING};
 use super::says_every_name;
 
-/// Share of the claim's weighted words beside its names and figures that a sentence about the same thing may lack: one
-/// of five. Of a shorter claim every word counts.
+/// Weighted share of the claim's words that may be missing, except names and figures.
 const REMAINDER: f64 = 0.2;
 
-/// Verbs that join what a sentence speaks of with what it says of it.
 static JOINING: Words = Words::of("figures.joining_verb");
 
-/// Content words before a joining verb: a longer stretch is a clause of its own.
+/// A longer stretch before the verb is a clause.
 const LONGEST_LEAD: usize = 5;
 
-/// Content words of the claim's beginning from which it is recognised wherever it stands.
+/// Minimum words of a beginning that is recognised anywhere.
 const QUOTED: usize = 3;
 
-/// A word of the claim that a sentence about the same thing must have.
 struct Required {
     stem: String,
     weight: f64,
-    /// What the claim begins with, its capitalised words, and what says up or down: never the word that may be missing.
+    /// The claim's beginning, capitalised words and directions.
     indispensable: bool,
 }
 
-/// What a claim speaks of, held against one passage.
 pub(super) struct Subject<'a> {
     claim: &'a TextProfile,
     names: &'a Names,
     required: Vec<Required>,
     /// The passage has every name of the claim.
     named: bool,
-    /// It has another one of the claim's numbered names.
+    /// The passage has another of the numbered names.
     renumbered: bool,
-    /// Words of the passage's dates and figures.
+    /// Words of dates and figures.
     figures: HashSet<String>,
 }
 
@@ -60,7 +56,6 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// Whether that sentence of the passage speaks of it.
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
         if !self.named
             || !self.names.stand_in(sentence)
@@ -80,12 +75,11 @@ impl<'a> Subject<'a> {
                 missing += word.weight;
             }
         }
-        // A figure with neither word nor name says nothing of what.
+        // A figure without a word or name has no subject.
         all > 0.0 && missing <= REMAINDER * all || (all <= 0.0 && !self.claim.entities.is_empty())
     }
 
-    /// Whether a figure of that sentence may bear the claim out, where the caller sees to the names and to most words: what
-    /// the claim begins with is spoken of, and the sentence speaks of nothing else.
+    /// The beginning occurs and the sentence has no other subject. The caller checks names and most words.
     pub(super) fn is_borne_in(&self, sentence: &SentenceProfile, passage: &TextProfile) -> bool {
         !self.renumbered
             && !self.leads_elsewhere(sentence)
@@ -93,13 +87,12 @@ impl<'a> Subject<'a> {
                 || self.required.first().is_none_or(|word| passage.has_stem(&word.stem)))
     }
 
-    /// "Life on Earth is …" where the claim says "the Earth is …": before the verb the sentence names more than the claim
-    /// has anywhere, so that verb speaks of something else.
+    /// Whether the sentence has another subject: "life on Earth is …" names more before its verb than "the Earth is …".
     fn leads_elsewhere(&self, sentence: &SentenceProfile) -> bool {
         let Some(ours) = self.claim.sentences.iter().find_map(lead) else { return false };
         let Some(theirs) = lead(sentence) else { return false };
         let (ours, theirs) = (content(ours), content(theirs));
-        // A quotation holds the whole of a longer beginning behind words of its own.
+        // A quotation keeps a longer beginning whole.
         let quoted = ours.len() >= QUOTED && theirs.ends_with(&ours);
         let shared = theirs.iter().any(|stem| ours.contains(stem));
         let more = |stem: &&str| {
@@ -112,7 +105,6 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The words before the joining verb.
 fn lead(sentence: &SentenceProfile) -> Option<&[Spoken]> {
     let verb = sentence.spoken.iter().position(|word| JOINING.has(&word.text))?;
     sentence.spoken.get(..verb)
@@ -122,12 +114,12 @@ fn content(words: &[Spoken]) -> Vec<&str> {
     words.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect()
 }
 
-/// Words for people, whom other words say more of, and words that only report.
+/// Words for people and reporting never identify a subject.
 fn is_light(stem: &str) -> bool {
     PEOPLE.has(stem) || REPORTING.has(stem)
 }
 
-/// The stems of a text's figures and dates as written, units included.
+/// As written, with units.
 fn figure_stems(text: &TextProfile) -> HashSet<String> {
     let language = text.language.as_deref();
     let written = text.quantities.iter().map(|quantity| &quantity.text).chain(text.dates.iter().map(|date| &date.text));
@@ -138,7 +130,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
     let figures = figure_stems(claim);
     let mut seen: HashSet<&str> = claim.name_stems.iter().flatten().map(String::as_str).collect();
     let mut required = Vec::new();
-    // The first unbroken run of content words is what the claim begins with: "the Earth's inner core", "life (on)".
+    // The first run of content words is the beginning: "the Earth's inner core".
     let (mut begun, mut ended) = (false, false);
     for word in claim.sentences.iter().flat_map(|own| &own.spoken) {
         ended |= begun && !word.content;
@@ -157,8 +149,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
     required
 }
 
-/// "Apollo 12" where the passage has Apollo 11 only, "COVID-19" where it has another COVID: a number that is part of a
-/// name is a name.
+/// Whether the passage has another numbered name: "Apollo 12" against only Apollo 11.
 fn names_another_number(claim: &TextProfile, passage: &TextProfile) -> bool {
     claim.quantities.iter().filter_map(|ours| Some((ours, name_before(claim, ours)?))).any(|(ours, name)| {
         let mut twins = passage
@@ -170,8 +161,7 @@ fn names_another_number(claim: &TextProfile, passage: &TextProfile) -> bool {
     })
 }
 
-/// The capitalised word that a bare number stands right behind, lower case. A place does not bear numbers: "in Odesa 37
-/// people".
+/// The word before a bare number, in lower case. Not a place: "in Odesa 37 people".
 fn name_before(text: &TextProfile, quantity: &Quantity) -> Option<String> {
     if !matches!(quantity.unit, Unit::None | Unit::Identifier) {
         return None;

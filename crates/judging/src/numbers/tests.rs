@@ -1,4 +1,4 @@
-//! What agrees, what disagrees, and what cannot be compared.
+//! Figures that agree, disagree or cannot be compared.
 
 use chrono::{DateTime, TimeZone, Utc};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn compared(claim: &str, passage: &str) -> NumberCheck {
 #[test]
 fn figures_agree_disagree_or_cannot_be_compared() {
     let rows = [
-        // The same, rounded, in words, in other units, within an open range.
+        // The same: rounded, in words, in other units, within an open range.
         ("The fire killed 37 people in Odesa.", "37 people were killed by the fire in Odesa.", Some(true)),
         ("The company sold 10,000 cars last year.", "The company sold 10,150 cars last year.", Some(true)),
         ("The company sold 3.5 million cars.", "The company sold 3,520,000 cars.", Some(true)),
@@ -29,12 +29,12 @@ fn figures_agree_disagree_or_cannot_be_compared() {
         ("More than 9,000 spacecraft orbit the Earth.", "Some 4,000 spacecraft orbit the Earth.", Some(false)),
         ("The bridge is 2 km long.", "The bridge is 900 metres long.", Some(false)),
         ("Unemployment in Spain fell to 12 %.", "Unemployment in Spain fell to 20 %.", Some(false)),
-        // Another thing counted, another subject, an open range that leaves room.
+        // Another counted thing, another subject, or an open range.
         ("The fire killed 37 people.", "The company sold 38 cars.", None),
         ("The company sold 340 aircraft.", "The company took 12 orders for aircraft engines in May.", None),
         ("The company sold 100 cars.", "The company sold more than 90 cars.", None),
         ("The film was praised.", "The film was seen by 300 people.", None),
-        // A span that counts back from the day of the text is another one in a later text.
+        // Spans that count back differ in a later text.
         ("The bridge in Nepal collapsed about 3 days ago.", "The bridge in Nepal collapsed about 5 days ago.", None),
         ("Мост в Непале рухнул около трёх лет назад.", "Мост в Непале рухнул около пяти лет назад.", None),
         ("The siege in Nepal lasted about 3 days.", "The siege in Nepal lasted about 5 days.", Some(false)),
@@ -106,19 +106,19 @@ fn a_newer_level_of_what_moves_is_a_sign_of_outdated() {
     }
 }
 
-/// Claimed on 1 November and told otherwise on the 20th: refuted, whatever rates and tolls may do.
+/// Claimed on 1 November, contradicted on the 20th: refuted, although some figures move or grow.
 #[test]
 fn what_did_not_move_or_grow_disagrees_plainly() {
     for (claim, passage) in [
-        // Farther than a price goes in weeks.
+        // Farther than a price moves in weeks.
         ("Gas costs 10 euros per litre, a record price.", "Gas costs 1.8 euros per litre, a record price."),
-        // The passage tells the level of the claim's own time.
+        // The passage has the level of the claim's time.
         (
             "The key rate of the Bank of Russia is 21 %.",
             "On 30 October 2026 the key rate of the Bank of Russia was 16 %.",
         ),
         ("The key rate of the Bank of Russia is 21 %.", "In October the key rate of the Bank of Russia was 16 %."),
-        // Words that only begin like those of what moves or dies.
+        // Words that only begin like moving or growing things.
         ("В Рязани погибли 12 курсантов.", "В Рязани погибли 9 курсантов."),
         ("В Киеве наградили 120 курсантов.", "В Киеве наградили 150 курсантов."),
         ("The plant sold 150 diesel cars.", "The plant sold 180 diesel cars."),
@@ -128,7 +128,7 @@ fn what_did_not_move_or_grow_disagrees_plainly() {
         let check = compare(&at(claim, 1), &at(passage, 20));
         assert!(check.num_ok == Some(false) && !check.newer_total, "{claim} / {passage}: {check:?}");
     }
-    // The dead stand in the sentence, and missiles are counted; those of another day are of another attack.
+    // The sentence has deaths, but counts missiles; another day is another attack.
     for (claim, passage) in [
         ("Russia fired 50 missiles at Kyiv, killing 7.", "Russia fired 80 missiles at Kyiv, killing 7."),
         ("Россия выпустила 50 ракет, убиты 7 человек.", "Россия выпустила 80 ракет, убиты 7 человек."),

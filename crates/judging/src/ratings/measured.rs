@@ -1,4 +1,4 @@
-//! How the labels and the rules fare on ratings that people classed.
+//! Measures labels and rules on ratings that people classified.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,9 @@ use super::{classify, classify_without, normalise};
 use corroborate_domain::verdict::RatingClass;
 use corroborate_labelled as labelled;
 
-/// A rating, its language, the class people gave it.
+/// A rating, its language, its human class.
 type Row = (String, String, String);
 
-/// What was found for what, and the rows that were not found as they are.
 #[derive(Default)]
 struct Outcome {
     by_pair: BTreeMap<(String, &'static str), usize>,
@@ -74,7 +73,7 @@ fn recorded_ratings_are_classed_as_people_classed_them() {
     assert!(outcome.wrong() <= 1, "unknown rather than wrong: {:#?}", outcome.misses);
 }
 
-/// Every label of the table taken out for its own row: what is left to the rules must be right or unknown.
+/// Without its own label, a rating must be right or unknown.
 #[test]
 fn a_rating_the_table_does_not_hold_is_unknown_rather_than_wrong() {
     let Some(rows) = recorded() else { return };
@@ -86,7 +85,7 @@ fn a_rating_the_table_does_not_hold_is_unknown_rather_than_wrong() {
     assert!(outcome.wrong() * 100 <= rows.len() * 2, "{:#?}", outcome.misses);
 }
 
-/// The fields of one line of CSV after another, quoted line breaks included.
+/// Rows of a CSV text, with quoted line breaks.
 fn csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
     let mut is_quoted = false;
@@ -107,7 +106,7 @@ fn csv(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What the labels of the samples mean, by their publishers' own scales.
+/// The sample labels' meaning by their publishers' scales.
 fn meaning(label: &str) -> Option<&'static str> {
     Some(match label.to_lowercase().as_str() {
         "true" | "correct" | "correct attribution" => "true",

@@ -1,8 +1,7 @@
-//! What a fact-checker's words mean: "Mostly False", "Pants on Fire!", "Манипуляция", "#NÃOÉBEMASSIM" → a class.
+//! Maps a fact-checker's rating to a class: "Mostly False", "Pants on Fire!", "Манипуляция".
 //!
-//! Labels first, numbers never: scales are inverted, constant or missing too often to be believed. A text no rule knows
-//! is `Unknown`, never a verdict by default. To add a label: `ratings.tsv` of its
-//! language in the lexicon; a label may stand in several languages with different classes ("impreciso").
+//! Uses labels, because numeric scales are often inverted, constant or missing. Unknown texts are `Unknown`. To add a
+//! label, extend `ratings.tsv` of its language in the lexicon; languages may differ ("impreciso").
 
 #[cfg(test)]
 mod measured;
@@ -18,19 +17,16 @@ use corroborate_language::lexicon::{self, Parts, Words};
 
 static BUT: Words = Words::of("ratings.but");
 
-/// Languages whose labels are tried, in this order, when the rating's own language knows none: publishers everywhere
-/// write "Fake", and a language tag is often the site's rather than the label's.
+/// Language tried second. Publishers everywhere write "Fake", and the tag is often the site's.
 const FALLBACK: &str = "en";
 
-/// Labels by language, and all languages' labels together; `None` there where languages disagree.
+/// Labels by language, and for all languages; `None` if they disagree.
 struct Labels {
     by_language: HashMap<(&'static str, &'static str), RatingClass>,
     anywhere: HashMap<&'static str, Option<RatingClass>>,
-    /// Words in the longest label: no longer opening of a sentence need be tried.
     longest: usize,
 }
 
-/// The class that the lexicon writes behind a label.
 fn class_named(name: &str) -> Option<RatingClass> {
     Some(match name {
         "true" => RatingClass::True,
@@ -64,15 +60,15 @@ static LABELS: LazyLock<Labels> = LazyLock::new(|| {
     labels
 });
 
-/// The class of a rating as its publisher wrote it. `language` is an ISO 639-1 code, with or without a region.
+/// Classifies a rating. `language` is ISO 639-1, optionally with a region.
 ///
-/// The whole label is looked up first; then, after a publisher's prefix ("Rating by …:") is gone, its parts around
-/// `/`, `,`, `&` or "and"; then its opening words, longest first, but never words from the middle of a sentence.
+/// Tries the whole label, then its parts around `/`, `,`, `&` or "and" without a prefix, then its first words, longest
+/// first.
 pub fn classify(rating: &str, language: Option<&str>) -> RatingClass {
     classify_without(rating, language, None)
 }
 
-/// The same as if one label (normalised) were not in the table: what the rules alone make of it.
+/// [`classify`] without one normalised label, to measure the rules alone.
 fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>) -> RatingClass {
     let label = normalise(rating);
     if label.is_empty() {
@@ -95,14 +91,15 @@ fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>
     if let Some(class) = opening(stripped, known) {
         return class;
     }
-    // Capitals of Turkish have two i: KISMEN is kısmen, where lower-casing elsewhere says kismen.
+    // Turkish KISMEN is kısmen, not kismen.
     if matches!(known.language, Some("tr" | "az")) && rating.contains('I') {
         return classify_without(&rating.replace('I', "ı"), language, held_out);
     }
     RatingClass::Unknown
 }
 
-/// NFKC, lower case, single spaces, straight apostrophes, `ё` as `е`, no quotation marks around and no `.!…:` at the end.
+/// Applies NFKC, lower case, single spaces, straight apostrophes and `ё` as `е`; removes outer quotation marks and a
+/// final `.!…:`.
 fn normalise(rating: &str) -> String {
     let folded: String = rating
         .nfkc()
@@ -111,7 +108,7 @@ fn normalise(rating: &str) -> String {
             '’' | '‘' | 'ʼ' | '`' | '´' => '\'',
             'ё' => 'е',
             '–' | '—' | '‑' => '-',
-            // What lower-casing leaves of a Turkish İ.
+            // From a Turkish İ.
             c => c,
         })
         .filter(|c| !matches!(c, '\u{0307}' | '\u{feff}' | '\u{00ad}' | '\u{200b}'))
@@ -129,25 +126,24 @@ fn normalise(rating: &str) -> String {
     }
 }
 
-/// The label behind "Rating by Fact Crescendo:", "Verdict:", "Үкім:" and the like.
+/// Removes "Rating by Fact Crescendo:", "Verdict:", "Үкім:".
 fn without_prefix(label: &str) -> &str {
     static PREFIX_WORDS: Words = Words::of("ratings.prefix");
     let Some((head, rest)) = label.split_once([':', '|']) else {
         return label;
     };
     let named = PREFIX_WORDS.has(head) || head.split(' ').any(|part| PREFIX_WORDS.has(part));
-    // A prefix is a few words; a colon after a sentence is punctuation.
+    // A prefix has few words.
     if named && head.split(' ').count() <= 5 { rest.trim() } else { label }
 }
 
-/// Where a label is looked for.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     language: Option<&'a str>,
     held_out: Option<&'a str>,
 }
 
-/// A whole label in its own language, in the fallback's, or in whichever languages agree on it.
+/// Looks up a label in its language, the fallback, or all languages that agree.
 fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let labels = &*LABELS;
     if known.held_out == Some(label) {
@@ -164,7 +160,7 @@ fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
     *labels.anywhere.get(label)?
 }
 
-/// A label of several parts: each must be known, and together they must make sense.
+/// Classifies a label of several parts, which must all be known and fit together.
 fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let spaced =
         label.replace(" and ", "/").replace(" & ", "/").replace(" и ", "/").replace(" та ", "/").replace(" e ", "/");
@@ -174,8 +170,7 @@ fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
         return None;
     }
     let classes: Vec<Option<RatingClass>> = parts.iter().map(|part| look_up(part, known)).collect();
-    // "фейк, … не делала такого заявления": a label, then words about the case. Only after a comma, and only if what
-    // follows is no label that would change the first.
+    // "фейк, … не делала такого заявления": a label and remarks, unless the rest changes the label.
     if let [Some(first), rest @ ..] = classes.as_slice()
         && rest.iter().all(Option::is_none)
         && label.contains(',')
@@ -187,13 +182,12 @@ fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
     Some(combined(&classes))
 }
 
-/// Words after a comma that take the label before them back.
+/// Words that retract the label before a comma.
 fn turns(rest: &str) -> bool {
     let first = rest.split(' ').next().unwrap_or_default();
     BUT.has(first)
 }
 
-/// Parts of one label together.
 fn combined(classes: &[RatingClass]) -> RatingClass {
     let has = |class| classes.contains(&class);
     let untrue = has(RatingClass::False);
@@ -211,7 +205,7 @@ fn combined(classes: &[RatingClass]) -> RatingClass {
     } else if has(RatingClass::Misleading) {
         RatingClass::Misleading
     } else if has(RatingClass::Unproven) {
-        // "No verdict, technical error": what was left open is not settled by a remark.
+        // "No verdict, technical error": a remark does not settle an open case.
         RatingClass::Unproven
     } else if has(RatingClass::MostlyTrue) {
         RatingClass::MostlyTrue
@@ -234,8 +228,8 @@ fn graded(label: &str) -> Option<RatingClass> {
     }
 }
 
-/// A sentence is known by its opening, longest first, and only where the opening stands for itself: followed by
-/// punctuation, or spoken of the claim ("this is false …"). "False teeth were found" says nothing.
+/// Classifies by the first words, longest first, before punctuation or about the claim ("this is false …"); not "False
+/// teeth were found".
 fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
     let words: Vec<&str> = label.split(' ').collect();
     let longest = LABELS.longest.min(words.len().saturating_sub(1));
@@ -250,7 +244,7 @@ fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
         }
         let next = words.get(count).copied().unwrap_or_default();
         if turns(next) {
-            // "True, but …" is a label of its own in several languages; elsewhere the rest takes it back.
+            // "True, but …" is a label in some languages; otherwise the rest retracts it.
             return look_up(&format!("{bare}, {next}"), known).or(Some(RatingClass::Unknown));
         }
         if let Some(class) = look_up(bare, known) {
@@ -262,7 +256,7 @@ fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
     None
 }
 
-/// Openings that speak of the claim itself.
+/// Openings about the claim itself.
 static SPOKEN: Parts = Parts::of("ratings.spoken");
 
 #[cfg(test)]
@@ -327,7 +321,6 @@ mod tests {
         for rating in cases {
             assert_eq!(classify(rating, Some("en")), RatingClass::Unknown, "{rating:?}");
         }
-        // One word, two languages, two meanings.
         assert_eq!(classify("impreciso", None), RatingClass::Unknown);
     }
 

@@ -1,5 +1,5 @@
-//! Who did it to whom, by the endings of Russian and Ukrainian names: "Путин поблагодарил Лукашенко" and "Путина поблагодарил
-//! Лукашенко" have the same words in the same order.
+//! Finds exchanged roles by Russian and Ukrainian endings: "Путина поблагодарил Лукашенко" has the words of "Путин
+//! поблагодарил Лукашенко".
 
 use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::entities::Entity;
@@ -7,10 +7,10 @@ use corroborate_language::has_cyrillic;
 use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
-/// Of Russian and Ukrainian: a name behind one has its case from it.
+/// Russian and Ukrainian prepositions, which set the case of the next name.
 pub(crate) static PREPOSITIONS: Words = Words::of("roles.preposition");
 
-/// Whether a name of the claim stands in another case in the sentence, where the claim has two names and either may have done it.
+/// Whether a name has another case, if the claim has two possible actors.
 pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end) else { return false };
     if claim.entities.len() < 2 || !has_cyrillic(&claim.text) || !has_cyrillic(text) {
@@ -39,8 +39,8 @@ pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
     })
 }
 
-/// Whether the name that ends at a word stands with a preposition or beside another ("с Эммануэлем Макроном", "Путин и Си"):
-/// its ending does not tell who did it.
+/// Whether the name follows a preposition or another name ("с Эммануэлем Макроном", "Путин и Си"). Its ending then does
+/// not show the actor.
 fn is_joined(words: &[String], at: usize) -> bool {
     let is_among = |word: &String, list: &WordList| list.has(&word.to_lowercase());
     let is_joining = |word: &&String| is_among(word, &PREPOSITIONS) || is_among(word, &JOINING);
@@ -49,15 +49,14 @@ fn is_joined(words: &[String], at: usize) -> bool {
     before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, &JOINING))
 }
 
-/// Words between a name and another that does the same.
 static JOINING: Words = Words::of("roles.joining");
 
-/// The word of a name that is declined as the whole is.
+/// The last word, which is declined like the whole name.
 fn last_word(name: &Entity) -> Option<&str> {
     name.text.split_whitespace().next_back()
 }
 
-/// Whether two words have one beginning and differ in an ending of two letters at most.
+/// Whether two words differ only in endings of at most two letters.
 fn is_form_of(own: &str, other: &str) -> bool {
     let (own, other): (Vec<char>, Vec<char>) = (own.chars().collect(), other.chars().collect());
     let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();

@@ -1,8 +1,7 @@
-//! Sentences that repeat a claim and do not state it: denials, debunks, rumours, questions, films, plans.
+//! Finds sentences that repeat a claim without stating it: denials, debunks, rumours, questions, films, plans.
 //!
-//! A judge of words sees the claim there, word for word, and a small model too. What keeps the sentence from stating it is
-//! mostly one word outside the claim's: where that stands, no judge takes a side on this sentence's account. Only words that
-//! leave no doubt are listed: "suggests" and "may" are how studies speak.
+//! One word outside the claim decides; then no judge takes a side by this sentence. Lists have only unambiguous words,
+//! because studies use "suggests" and "may".
 
 use corroborate_language::lexicon::Words;
 use corroborate_language::verbs;
@@ -18,14 +17,12 @@ use super::polarity::agree_in_denial;
 use super::retraction::is_retracted;
 use super::{Answer, Held, REPEATS, Rule};
 
-/// A neighbour that takes a sentence back.
 pub const RETRACTED: &str = "factuality.retracted";
-/// A verdict that stands beside it: "Our rating: False."
+/// A verdict is next to the claim: "Our rating: False."
 pub const RATED: &str = "factuality.rated";
-/// Somebody is told to deny it.
 pub const DENIED_BY: &str = "factuality.denied_by_somebody";
 
-/// Retractions first: they turn a sentence round, where the others leave it open.
+/// Retractions first: they reverse, the others leave open.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: RETRACTED,
@@ -41,10 +38,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "factuality.planned", answer: Answer::Differs, holds: |held, at| is(held, at, is_yet_to_be) },
 ];
 
-/// A verdict beside a repeated claim is hardly more than its word: "Our rating: False.", "This is fake." Words.
+/// Maximum words of such a verdict.
 const SHORT: usize = 3;
 
-/// Whether the sentence at a position repeats the claim and has that.
 fn is(held: &Held<'_>, at: usize, has: fn(&TextProfile, &SentenceProfile) -> bool) -> bool {
     held.repeats() && held.at(at).is_some_and(|sentence| has(held.claim, sentence))
 }
@@ -58,8 +54,8 @@ fn asks(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     sentence.question && claim.sentences.iter().all(|own| !own.question)
 }
 
-/// Whether a passage states a text as a fact, as far as rules tell: its sentences with most of the text's words deny no more and
-/// no less than that does, one says it without hedging, and nothing in the passage takes it back.
+/// Whether the passage states the text by rule: the nearest sentences have the same denials, one has no hedge, and none
+/// is retracted.
 pub fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
     let held = Held::new(text, passage);
     let speaks_of_it = |sentence: &&SentenceProfile| coverage_of_sentence(text, passage, sentence) >= REPEATS;
@@ -100,8 +96,8 @@ fn has_frame(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
         || is_governed(claim, sentence)
 }
 
-/// "Accused Kyiv of", "rumours that X", "отказался арестовать": a governing word right before the claim's words, with a conjunction or
-/// an infinitive between.
+/// Whether a governing word precedes the claim, with a conjunction or infinitive: "accused Kyiv of", "rumours that X",
+/// "отказался арестовать".
 fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let frames = sentence
         .spoken
@@ -112,7 +108,7 @@ fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
         let behind = sentence.spoken.get(at + 1..(at + 1 + NEAR).min(sentence.spoken.len())).unwrap_or_default();
         let joined = behind.iter().position(|word| CONJUNCTIONS.has(&word.text) || word.text == "to");
         let infinitive = || {
-            // The endings of infinitives: grammar of this one test.
+            // Infinitive endings, only for this test.
             let ends = ["ать", "ить", "еть", "ять", "уть", "ти"];
             behind
                 .iter()
@@ -127,7 +123,7 @@ fn is_governed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     })
 }
 
-/// Whether the sentence tells that somebody denies it: that settles it for neither side.
+/// A reported denial settles neither side.
 fn tells_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     begins(claim, sentence, &DENIALS)
 }
@@ -142,7 +138,7 @@ fn negates(word: &Spoken) -> bool {
     NEGATIONS.has(&word.text) || NEGATIONS.has_ending_of(&word.text)
 }
 
-/// "The ministry did not confirm that X", "Ни один источник не сообщил, что X": a denial before the clause that holds the claim.
+/// Whether the claim's clause is denied: "the ministry did not confirm that X", "ни один источник не сообщил, что X".
 fn is_denied_clause(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let spoken = &sentence.spoken;
     let Some(joint) = spoken.iter().position(|word| CONJUNCTIONS.has(&word.text)) else { return false };
@@ -163,7 +159,7 @@ fn is_not_confirmed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     })
 }
 
-/// Whether the claim tells as done what the sentence says will be, or is to be: "signed" and "will sign", "получила" and "получит".
+/// Whether the sentence is a plan: "will sign" for "signed", "получит" for "получила".
 fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let done =
         claim.sentences.iter().flat_map(|own| &own.spoken).filter(|word| word.content && verbs::is_past(&word.text));
@@ -176,16 +172,15 @@ fn is_yet_to_be(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
 fn is_ahead(sentence: &SentenceProfile, at: usize, word: &Spoken) -> bool {
     /// "Будет построен", "має бути збудований".
     static TO_BE: Words = Words::of("factuality.planned.to_be");
-    /// This table and the next three are grammar and belong to this test alone: endings of the future of a perfective verb, those of
-    /// the present that look like them, and prefixes.
+    /// Grammar of this test: perfective future endings, similar present ones, and prefixes.
     const ENDINGS: [&str; 13] =
         ["ит", "ет", "ёт", "ят", "ут", "ить", "ать", "еть", "уть", "ится", "иться", "ують", "ує"];
     const PRESENT: [&str; 7] = ["ает", "яет", "ают", "вует", "вуют", "вує", "вують"];
-    /// And these, without a prefix that makes a future of them ("рисуют", "побудують").
+    /// Present endings, unless prefixed ("рисуют", "побудують").
     const PRESENT_ALONE: [&str; 4] = ["ует", "уют", "ує", "ують"];
     const PREFIXES: [&str; 16] =
         ["по", "с", "з", "от", "від", "про", "на", "за", "вы", "ви", "раз", "роз", "под", "під", "пере", "о"];
-    /// What looks like the present and is not.
+    /// Future forms that look like the present.
     static PERFECTIVE: Words = Words::of("factuality.planned.perfective");
     static LEADING: Words = Words::of("factuality.planned.leading");
     static INTENT: Words = Words::of("factuality.planned.intent");
@@ -249,7 +244,6 @@ mod tests {
                 "factuality.planned",
             ),
             ("Мэр Томска подал в отставку.", "Мэр Томска подал в отставку. Это не так.", RETRACTED),
-            // What states it.
             (left, "Генштаб подтвердил, что украинские войска оставили Покровск.", ""),
             (
                 "Russia signed the treaty with Iran.",

@@ -1,14 +1,12 @@
-//! What rules can tell of a claim and a passage beside a model.
+//! Rules about a claim and a passage that add to the model.
 //!
-//! Six relations, each a pure function of the two texts: whether one denies what the other says ([`polarity`]), who did what
-//! to whom ([`roles`]), when ([`time`]), where and of which part ([`scope`]), whether it is stated at all ([`factuality`]), and
-//! how much ([`quantity`]). Each answers *agrees*, *differs* or *unknown*, by the first of its rules that holds, and names
-//! that rule and the sentence it rests on. Which answers keep a passage from a side, [`crate::caps`] says.
+//! Six relations, each a pure function of both texts: denial ([`polarity`]), [`roles`], [`time`], place and part
+//! ([`scope`]), whether the fact is stated ([`factuality`]), and amount ([`quantity`]). Each returns *agrees*,
+//! *differs* or *unknown* by its first matching rule, with rule and sentence. [`crate::caps`] uses the answers. No rule
+//! uses a model, threshold or verdict.
 //!
-//! To add a rule: a row in the table of its relation, with an id that says what it sees, and a row in that file's test. A
-//! rule stays only where a labelled set shows that its answer tells something (`cargo bench --bench stance -- relations`).
-//!
-//! Nothing here knows a model, a threshold or a verdict.
+//! To add a rule, add a row to its table and to that file's test. Keep it only if a labelled set shows a benefit
+//! (`cargo bench --bench stance -- relations`).
 
 mod cases;
 pub mod factuality;
@@ -24,7 +22,6 @@ use crate::coverage::sentence_coverage;
 use crate::numbers::Occasions;
 use crate::profile::{SentenceProfile, TextProfile};
 
-/// What is held against what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relation {
     Polarity,
@@ -36,10 +33,9 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Every relation, in the order in which [`relations`] answers.
+    /// Every relation, in the order of [`relations`].
     pub const ALL: [Self; 6] = [Self::Polarity, Self::Roles, Self::Time, Self::Scope, Self::Factuality, Self::Quantity];
 
-    /// As rule ids, tables and people's output write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Polarity => "polarity",
@@ -52,7 +48,6 @@ impl Relation {
     }
 }
 
-/// What a relation says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Answer {
     Agrees,
@@ -71,18 +66,16 @@ impl Answer {
     }
 }
 
-/// One relation's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finding {
     pub relation: Relation,
     pub answer: Answer,
-    /// `relation.rule`; empty where no rule holds.
+    /// `relation.rule`; empty without a match.
     pub rule: &'static str,
-    /// The sentence it rests on: bytes of the passage from and to. Empty where no rule holds.
+    /// Byte range in the passage; empty without a match.
     pub span: (usize, usize),
 }
 
-/// The answers of all six relations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relations([Finding; 6]);
 
@@ -92,48 +85,41 @@ impl Relations {
         &self.0
     }
 
-    /// What one of them says.
     pub fn of(&self, relation: Relation) -> Answer {
         self.0.iter().find(|finding| finding.relation == relation).map_or(Answer::Unknown, |finding| finding.answer)
     }
 
-    /// Whether one of them says that the two differ.
     pub fn differs(&self, relation: Relation) -> bool {
         self.of(relation) == Answer::Differs
     }
 
-    /// Whether one of them holds by that rule.
     pub fn holds(&self, rule: &str) -> bool {
         self.0.iter().any(|finding| finding.rule == rule)
     }
 
-    /// The ids of the rules that hold, in order.
     pub fn rules(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|finding| finding.rule).filter(|rule| !rule.is_empty())
     }
 }
 
-/// A rule of one relation.
 pub(crate) struct Rule {
     /// `relation.rule`.
     pub(crate) id: &'static str,
     pub(crate) answer: Answer,
-    /// Whether the sentence at that position of the passage has what the rule sees.
     pub(crate) holds: fn(&Held<'_>, usize) -> bool,
 }
 
-/// Sentences that hold nearly as many of the claim's words as the best one could be what a judge goes by as well.
+/// Minimum share of the best sentence's claim words for another one that may be the basis.
 const NEARLY: f64 = 0.85;
-/// Share of the claim's words from which a sentence repeats it.
+/// Minimum share of the claim's words for a repetition.
 const REPEATS: f64 = 0.5;
 
-/// A claim held against a passage: what the rules of several relations need of the two.
 pub(crate) struct Held<'a> {
     pub(crate) claim: &'a TextProfile,
     pub(crate) passage: &'a TextProfile,
-    /// The sentences that a judge may go by: those with nearly the most of the claim's words.
+    /// Sentences with nearly the most claim words.
     near: Vec<usize>,
-    /// The most of the claim's words in one sentence, 0–1.
+    /// That highest share, 0–1.
     pub(crate) shared: f64,
     pub(crate) occasions: Occasions<'a>,
 }
@@ -147,17 +133,16 @@ impl<'a> Held<'a> {
         Self { claim, passage, near, shared, occasions: Occasions::new(claim, passage) }
     }
 
-    /// The sentence at a position.
     pub(crate) fn at(&self, position: usize) -> Option<&'a SentenceProfile> {
         self.passage.sentences.get(position)
     }
 
-    /// Whether a sentence repeats the claim, so that what it says of it concerns this claim.
+    /// Whether a sentence repeats the claim, so that comments in the passage concern this claim.
     pub(crate) fn repeats(&self) -> bool {
         self.shared >= REPEATS
     }
 
-    /// The first rule that holds of every sentence a judge may go by: one sentence that says it plainly is enough to say it.
+    /// A rule must match all near sentences, because one plain sentence states the claim.
     fn first(&self, relation: Relation, rules: &[Rule]) -> Finding {
         let holds = |rule: &&Rule| !self.near.is_empty() && self.near.iter().all(|at| (rule.holds)(self, *at));
         let sentence = self.near.first().and_then(|at| self.at(*at));
@@ -168,7 +153,6 @@ impl<'a> Held<'a> {
     }
 }
 
-/// What the six relations say of a claim and a passage.
 pub fn relations(claim: &TextProfile, passage: &TextProfile) -> Relations {
     let held = Held::new(claim, passage);
     Relations(Relation::ALL.map(|relation| match relation {
@@ -188,7 +172,6 @@ fn rules_of(relation: Relation) -> &'static [Rule] {
     }
 }
 
-/// The ids of every rule: what may stand in [`Finding::rule`].
 pub fn rule_ids() -> impl Iterator<Item = &'static str> {
     Relation::ALL.into_iter().flat_map(|relation| rules_of(relation).iter().map(|rule| rule.id)).chain(quantity::IDS)
 }

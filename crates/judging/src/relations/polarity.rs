@@ -1,4 +1,4 @@
-//! Whether a sentence denies what the claim says, or the reverse: by a denial of the same word, or by its antonym.
+//! Decides whether a sentence denies the claim or the reverse, by denial of a word or by antonym.
 
 use corroborate_language::negation;
 
@@ -6,7 +6,7 @@ use crate::profile::{Denial, SentenceProfile, TextProfile, Word};
 
 use super::{Answer, Held, Rule};
 
-/// First the plain ones: a denied word, then an antonym, then everything denied at once.
+/// A denied word, an antonym, then a denial of everything.
 pub(super) const RULES: &[Rule] = &[
     Rule { id: "polarity.no_evidence", answer: Answer::Differs, holds: |held, at| is(held, at, no_evidence) },
     Rule {
@@ -35,18 +35,18 @@ fn meets(held: &Held<'_>, at: usize) -> Option<Parity> {
     held.at(at).map(|sentence| parity(held.claim, sentence))
 }
 
-/// Whether a word of the claim that the sentence lacks has its antonym there.
+/// Whether the sentence has the antonym of a claim word that it lacks.
 fn has_an_antonym(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let mut missing = claim.words.iter().filter(|word| sentence.stems.binary_search(&word.stem).is_err());
     missing.any(|word| has_antonym(word, claim, sentence))
 }
 
-/// Whether a text denies, on the whole: two denials make none.
+/// Whether the text denies as a whole; two denials cancel.
 pub fn negated(text: &TextProfile) -> bool {
     text.negations % 2 == 1
 }
 
-/// Whether a word that only one text has is the antonym of one that only the other has.
+/// Whether there is an antonym between words that only one text has.
 pub fn antonym_between(a: &TextProfile, b: &TextProfile) -> bool {
     let only = |from: &TextProfile, other: &TextProfile| -> Vec<String> {
         from.words.iter().filter(|word| !other.has_stem(&word.stem)).map(|word| word.stem.clone()).collect()
@@ -59,18 +59,16 @@ pub(crate) fn has_antonym(word: &Word, claim: &TextProfile, sentence: &SentenceP
     sentence.stems.iter().any(|other| !claim.has_stem(other) && negation::antonyms(&word.stem, other))
 }
 
-/// How the denials of a claim and a sentence meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parity {
     /// Both deny, or neither.
     Same,
     /// One denies exactly a word that the other states.
     Opposite,
-    /// They differ, and which word is denied, or how many denials meet, is grammar that no rule here knows.
+    /// They differ, and the rules cannot find the denied word.
     Unclear,
 }
 
-/// Whether the sentence denies what the claim says or the reverse.
 pub(crate) fn parity(claim: &TextProfile, sentence: &SentenceProfile) -> Parity {
     let touching =
         sentence.denials.iter().filter(|denial| denial.reached.iter().any(|stem| claim.has_stem(stem))).count();
@@ -92,12 +90,12 @@ pub(crate) fn parity(claim: &TextProfile, sentence: &SentenceProfile) -> Parity 
     }
 }
 
-/// Whether a claim and a sentence deny alike, as far as grammar tells: both, or neither.
+/// Whether both deny or neither, as far as grammar shows.
 pub fn agree_in_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     parity(claim, sentence) == Parity::Same && !no_evidence(claim, sentence)
 }
 
-/// "There is no evidence that …" followed by the claim: it denies no single word, and all of them.
+/// Whether "there is no evidence that …" denies all words.
 pub(crate) fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let whole = |denial: &Denial| denial.denied.is_none() && denial.reached.len() > claim.words.len();
     let denies_all = |denial: &Denial| claim.words.iter().all(|word| denial.reached.contains(&word.stem));
@@ -105,8 +103,7 @@ pub(crate) fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bo
     matches!(sentence.denials.as_slice(), [denial] if plain_claim && whole(denial) && denies_all(denial))
 }
 
-/// Whether a sentence shares a word with the claim that is no name, or has the opposite of one; so does any sentence with a
-/// claim that is nothing but names.
+/// Whether a word other than a name, or its opposite, is shared; always true for a claim of names only.
 pub fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let is_name = |word: &&Word| claim.name_stems.iter().flatten().any(|name| *name == word.stem);
     let mut others = claim.words.iter().filter(|word| !is_name(word)).peekable();

@@ -1,4 +1,4 @@
-//! How much, and on which day: the figures and dates of a claim against those of a passage ([`crate::numbers`]).
+//! Compares amounts and days of a claim with those of a passage ([`crate::numbers`]).
 
 use crate::numbers::{self, NumberCheck};
 use crate::profile::TextProfile;
@@ -9,13 +9,11 @@ use super::{Answer, Finding, Relation};
 pub const AGREES: &str = "quantity.agrees";
 /// One of the same event differs.
 pub const DIFFERS: &str = "quantity.differs";
-/// A newer and larger running total of the same event, or a newer level of what moves.
+/// A newer, larger running total, or a newer level.
 pub const NEWER: &str = "quantity.newer_total";
 
-/// The ids of this relation's rules.
 pub(super) const IDS: [&str; 3] = [AGREES, DIFFERS, NEWER];
 
-/// What the figures of the two say.
 pub(super) fn finding(claim: &TextProfile, passage: &TextProfile) -> Finding {
     let check = numbers::compare(claim, passage);
     let (answer, rule) = match check {

@@ -1,4 +1,7 @@
-//! A sentence whose neighbour takes it back: "X resigned. That is not true." "The court freed him. Later the ruling was overturned."
+//! Finds sentences that a neighbour retracts: "X resigned. That is not true."
+//!
+//! [`is_retracted`] looks for a word that points back, with a denial, correction or reversal. Lists: `retraction.*` in
+//! the lexicon.
 
 use std::ops::Range;
 
@@ -9,56 +12,54 @@ use corroborate_language::{cut, has_cyrillic};
 use super::frames::{CONJUNCTIONS, DENIALS, FRAMES, begins};
 use super::roles::PASSIVE;
 
-/// Words that stand for what was told, and may stand before another noun ("those tickets") and then do not.
+/// Pointers to a report, unless a noun follows ("those tickets").
 static POINTERS: Words = Words::of("retraction.pointer");
 
-/// Those that belong to the noun behind them.
+/// Pointers that belong to a following noun.
 static DETERMINERS: Words = Words::of("retraction.determiner");
 
-/// Words for a telling.
 static TELLINGS: Words = Words::of("retraction.telling");
 
-/// Beginnings of words behind which stands what it turned out to be: "это оказалось фейком".
+/// Words before a finding: "это оказалось фейком".
 static PROVED: Words = Words::of("retraction.proved");
 
-/// Words of a time before: what was denied or overturned then is not what was told now.
+/// An earlier denial or reversal concerns another report.
 static EARLIER: Words = Words::of("retraction.earlier");
 
-/// Behind a pronoun they say something of what it stands for.
+/// Words that, after a pronoun, assert something.
 static AUXILIARIES: Words = Words::of("retraction.auxiliary");
 
-/// Behind which stands what a telling tells.
+/// Words before a report's content.
 static ABOUT: Words = Words::of("retraction.about");
 
-/// Ends of present verbs, grammar of this one test: "слухи, что распространяются с утра" says nothing of what they tell.
+/// Verb endings, only for this test: "слухи, что распространяются с утра" states no content.
 const REFLEXIVE: [&str; 3] = ["тся", "ться", "ются"];
 
-/// Words of what it tells, among which one is the claim's.
+/// Words of a report in which the claim must occur.
 const TOLD: usize = 5;
 
-/// How far from its beginning a sentence may point back, words.
+/// First words that may point back.
 const FIRST: usize = 3;
 
-/// Phrases, small letters, by which a sentence that points back calls untrue what it points at.
+/// Lower-case phrases that call a report untrue.
 static UNTRUE: Parts = Parts::of("retraction.untrue");
 
-/// Beginnings of words by which a neighbour calls false, or forged, what a sentence tells as told by somebody.
+/// Beginnings of words for false or forged.
 static FALSE: Words = Words::of("retraction.false");
 
-/// Beginnings of words for a decision that did not last.
+/// Beginnings of words for a reversal.
 static REVERSED: Words = Words::of("retraction.reversed");
 
-/// What turns a sentence against its beginning.
 static BUT: Words = Words::of("retraction.but");
 
-/// Beginnings of words for a mistake that is owned up to, and for what it stood in.
+/// Beginnings of words for an admitted mistake, and its place.
 static MISTAKEN: Words = Words::of("retraction.mistaken");
 static EDITED: Words = Words::of("retraction.edited");
 
-/// Beginnings of sentences behind which stands how it really was.
+/// Beginnings before the correct facts.
 static REALLY: Parts = Parts::of("retraction.really");
 
-/// Whether what stands before or behind the sentence at a place takes it back, as far as words outside the claim tell.
+/// Whether a neighbour retracts the sentence, by words outside the claim.
 pub(super) fn is_retracted(claim: &TextProfile, passage: &TextProfile, at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| passage.sentences.get(at));
     let own = passage.sentences.get(at);
@@ -79,15 +80,14 @@ pub(super) fn is_retracted(claim: &TextProfile, passage: &TextProfile, at: usize
         })
 }
 
-/// Whether a word of a sentence, at one of the places, stands for what was told before.
-///
-/// Where it is what is denied, a verb behind it begins a clause of its own: "he denied it was a campaign stop".
+/// Whether a word points back to a report. With `is_denied`, a following verb begins a clause: "he denied it was a
+/// campaign stop".
 fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usize>, is_denied: bool) -> bool {
     places.any(|at| {
         let Some(word) = one.spoken.get(at) else { return false };
         let next = one.spoken.get(at + 1);
         if TELLINGS.has(&word.text) {
-            // "Rumours of a paid entrance" are of the claim where it speaks of that too.
+            // "Rumours of a paid entrance" needs a word of the claim.
             let is_of = next.is_some_and(|next| ABOUT.has(&next.text))
                 && !one.spoken.get(at + 2).is_some_and(|verb| REFLEXIVE.iter().any(|end| verb.text.ends_with(end)));
             return !is_of || one.spoken.iter().skip(at + 2).take(TOLD).any(|told| claim.has_stem(&told.stem));
@@ -106,15 +106,15 @@ fn points_back(claim: &TextProfile, one: &SentenceProfile, mut places: Range<usi
     })
 }
 
-/// Whether a sentence tells what somebody else said or wrote: behind a colon, in quotation marks, or in a clause of its own. In
-/// Russian and Ukrainian only: of English the model knows more.
+/// Whether words are reported: after a colon, in quotation marks, or in a clause. Only Russian and Ukrainian; the model
+/// handles English.
 fn is_told(passage: &TextProfile, own: &SentenceProfile) -> bool {
     let text = cut(&passage.text, own.start, own.end);
     has_cyrillic(text)
         && (text.contains(": ") || text.contains('«') || own.spoken.iter().any(|word| CONJUNCTIONS.has(&word.text)))
 }
 
-/// What follows where something else is untrue ("not the case for her deputy"), or a time is told ("не так давно").
+/// Phrases that concern something else: "not the case for her deputy", "не так давно".
 static OTHERWISE: Parts = Parts::of("retraction.otherwise");
 
 fn is_untrue(claim: &TextProfile, passage: &TextProfile, one: &SentenceProfile) -> bool {
@@ -130,10 +130,10 @@ fn is_of_before(one: &SentenceProfile) -> bool {
     one.spoken.iter().any(|word| EARLIER.has(&word.text))
 }
 
-/// Beginnings of words of which a denial is part of the story: who is accused denies it.
+/// Beginnings of words for an accusation; the accused's denial belongs to the story.
 static ACCUSING: Words = Words::of("retraction.accusing");
 
-/// Words between what is denied and its denial, where it stands first.
+/// Words between a leading object and its denial.
 const BEFORE: usize = 2;
 
 /// "The ministry denied it", "В мэрии опровергли эту информацию".
@@ -157,10 +157,9 @@ fn denies_it(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile)
             || denies_what_points_back(claim, next))
 }
 
-/// Endings of infinitives, "требует отменить приговор": nothing was reversed yet.
+/// Infinitive endings: "требует отменить приговор" reverses nothing yet.
 const INFINITIVES: [&str; 2] = ["ть", "ти"];
 
-/// Between a telling and what it was.
 static WAS: Words = Words::of("retraction.was");
 
 /// "Выяснилось, что сообщение было ложным."
@@ -172,10 +171,9 @@ fn proves_false(next: &SentenceProfile) -> bool {
     })
 }
 
-/// Words between a decision and its reversal.
 const APART: usize = 3;
 
-/// "Приговор отменила апелляция", "later the ruling was overturned"; a ruling that overturned something stands.
+/// Whether a decision was reversed: "later the ruling was overturned". A ruling that overturned something is valid.
 fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
     let is_reversal = |at: usize, word: &Spoken| {
         let near = |from: usize, to: usize| next.spoken.get(from..to.min(next.spoken.len())).unwrap_or_default();
@@ -196,7 +194,6 @@ fn reverses_it(claim: &TextProfile, next: &SentenceProfile) -> bool {
         && next.spoken.iter().enumerate().any(|(at, word)| is_reversal(at, word))
 }
 
-/// Words for what may be reversed.
 static DECISIONS: Words = Words::of("retraction.decision");
 
 fn is_decision(word: &Spoken) -> bool {
@@ -211,10 +208,9 @@ fn reverses_itself(claim: &TextProfile, own: &SentenceProfile) -> bool {
         && behind.iter().any(|word| REVERSED.has(&word.text))
 }
 
-/// Words for what was said before.
 static OF_IT: Words = Words::of("retraction.of_it");
 
-/// Whether a sentence says how it really was: of what somebody else told, or of whom the sentence before spoke.
+/// Whether the sentence states the correct facts about another's report or the previous subject.
 fn is_really(claim: &TextProfile, passage: &TextProfile, next: &SentenceProfile, is_told: bool) -> bool {
     let text = cut(&passage.text, next.start, next.end).to_lowercase();
     let own = claim.text.to_lowercase();

@@ -1,5 +1,5 @@
-//! Sentences of the claim's words that say another thing by who does what to whom, or by one small word: "B bought A" for "A bought
-//! B", "voted against" for "voted for". A small model takes them for the same.
+//! Finds the claim's words with other roles, or an opposite small word: "B bought A" for "A bought B", "against" for
+//! "for". Small models miss these.
 
 use corroborate_language::lexicon::Words;
 use corroborate_language::{has_cyrillic, names, stemming, stopwords, verbs};
@@ -10,7 +10,7 @@ use super::{Answer, Rule, cases};
 
 pub(crate) use cases::{PREPOSITIONS, differ as is_case_swapped};
 
-/// English tells roles by order and passives, Russian and Ukrainian by endings.
+/// English marks roles by order and passives, others by endings.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "roles.opposite_word",
@@ -34,21 +34,19 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Small words that exchange what is said, where one text has the one and not the other: a closed class,
-/// and pairs.
+/// Small words that reverse a statement.
 const OPPOSITES: [(&str, &str); 6] =
     [("за", "против"), ("за", "проти"), ("до", "после"), ("до", "після"), ("for", "against"), ("before", "after")];
 
-/// Verbs that say the same both ways.
+/// Verbs that hold in both directions.
 static MUTUAL: Words = Words::of("roles.mutual");
-/// Verbs of a claim that a passive of another verb bears out: "A lost to B" and "A was beaten by B".
+/// Verbs that another verb's passive supports: "A lost to B" and "A was beaten by B".
 static SUFFERED: Words = Words::of("roles.suffered");
-/// Of English passives: the forms of "be".
 pub(super) static PASSIVE: Words = Words::of("roles.passive");
-/// What a name stands behind where it is a place.
+/// Words before a place name.
 static PLACES: Words = Words::of("roles.place");
 
-/// Whether the sentence has the opposite of a small word of the claim in its place.
+/// Whether the sentence has the opposite of a small word of the claim.
 pub(crate) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let ours = |word: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| own.text == word);
     let theirs = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
@@ -59,10 +57,9 @@ pub(crate) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> boo
 /// Bytes from and to.
 type Span = (usize, usize);
 
-/// Letters by which a name is known in another form: "Morovia", "Morovian".
+/// Letters that identify a name in another form: "Morovia", "Morovian".
 const KNOWN_BY: usize = 5;
 
-/// The words of a text.
 fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
     let ends = text.char_indices().filter(|(_, c)| !c.is_alphanumeric()).map(|(at, _)| at);
     let mut from = 0;
@@ -73,8 +70,7 @@ fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
     })
 }
 
-/// Runs of capitalised words, each with its last word. They count as names, also at the beginning of a sentence, where
-/// the capital alone would not say so.
+/// Runs of capitalised words with their last word; also at a sentence's beginning.
 fn capitalised(text: &str) -> Vec<(Span, &str)> {
     let is_name = |word: &str| word.starts_with(char::is_uppercase) && !stopwords::is_english(&word.to_lowercase());
     let mut runs: Vec<(Span, &str)> = Vec::new();
@@ -87,7 +83,7 @@ fn capitalised(text: &str) -> Vec<(Span, &str)> {
     runs
 }
 
-/// The claim's first two names that a sentence has as well, in the claim's order, in either text.
+/// The claim's first two names that both texts have, in the claim's order.
 fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
     let theirs = capitalised(text);
     let is_same = |ours: &str, other: &str| {
@@ -102,8 +98,8 @@ fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
     found.first_chunk::<2>().copied().filter(|[one, other]| one.1 != other.1)
 }
 
-/// Whether an English sentence gives the claim's two names each other's part, by the same verb or by a passive that names the doer. In
-/// Russian and Ukrainian cases say it ([`cases`]).
+/// Whether an English sentence exchanges two names, with the same verb or a passive with agent. For other languages see
+/// [`cases`].
 pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end).filter(|text| !has_cyrillic(text)) else {
         return false;
@@ -140,7 +136,7 @@ pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &
         && before(&claim.text, second.0) == before(text, other.0)
 }
 
-/// Whether two texts give the same two names opposite parts ("A beat B", "B beat A").
+/// Whether two texts give two names opposite roles ("A beat B", "B beat A").
 pub fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
     let passive = |text: &TextProfile| text.sentences.iter().any(is_passive);
     reversed(a, &b.text, b, passive(a), passive(b)) == Some(true)
@@ -151,8 +147,7 @@ pub(crate) fn swapped_roles_in(claim: &TextProfile, passage: &TextProfile, sente
     reversed(claim, text, passage, claim.sentences.iter().any(is_passive), is_passive(sentence))
 }
 
-/// Whether the first two shared names stand the other way round, once a passive is turned back. `None` with fewer than
-/// two shared names.
+/// Whether the first two shared names are reversed, after passives. `None` with fewer than two.
 fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_passive: bool) -> Option<bool> {
     let mut places: Vec<(usize, usize)> = a
         .entities
@@ -175,7 +170,7 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
     Some((first > second) != (a_passive != b_passive))
 }
 
-/// An English passive that names the doer: "was beaten by".
+/// Whether the sentence has a passive with agent: "was beaten by".
 pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
     let has = |is: fn(&str) -> bool| sentence.spoken.iter().any(|spoken| is(&spoken.text));
     has(|word| word == "by") && has(|word| PASSIVE.has(word))

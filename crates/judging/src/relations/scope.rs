@@ -1,4 +1,4 @@
-//! Where, and of which part: the same place and group, the whole or a part, all or some.
+//! Compares place, group and part: the whole or a part, all or some.
 
 use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
@@ -14,10 +14,9 @@ use super::{Answer, Rule};
 /// A figure of another group: men's for women's.
 pub const OTHER_GROUP: &str = "scope.other_group";
 
-/// Such a thing at other places.
 pub const ELSEWHERE: &str = "scope.elsewhere";
 
-/// A figure of another group first, for it is the surest.
+/// The surest first.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: OTHER_GROUP,
@@ -37,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Words of two groups of which a figure is told apart: what holds of one says nothing of the other.
+/// Words of groups with separate figures.
 static GROUPS: [(Words, Words); 6] = [
     (Words::of("scope.men"), Words::of("scope.women")),
     (Words::of("scope.north"), Words::of("scope.south")),
@@ -47,12 +46,12 @@ static GROUPS: [(Words, Words); 6] = [
     (Words::of("scope.urban"), Words::of("scope.rural")),
 ];
 
-/// Whether the claim counts or measures something, years aside.
+/// Whether the claim counts or measures something other than years.
 pub(super) fn has_figure(claim: &TextProfile) -> bool {
     claim.quantities.iter().any(|quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
 }
 
-/// Whether the sentence gives a figure of the other group than the claim's: men's for women's, the south's for the north's.
+/// Whether the figure is of another group: men's for women's, the south's for the north's.
 pub fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| list.has(&own.text));
     let theirs = |list: &WordList| sentence.spoken.iter().any(|own| list.has(&own.text));
@@ -60,9 +59,8 @@ pub fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> b
     has_figure(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
 
-/// Whether a claim of one of many things ("a fire in Leeds") is held against a passage that names other places only: another
-/// fire does not say that this one was not. What is one of its kind ("the treaty", "Euro 2024") has one place. In English
-/// alone, whose article tells the two apart.
+/// Whether a claim about one of many ("a fire in Leeds") meets only other places. A unique thing ("the treaty") has one
+/// place. Only English, whose article shows the difference.
 fn is_elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
     let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
     let first = claim.sentences.first().and_then(|own| own.spoken.first()).map_or("", |word| word.text.as_str());

@@ -1,4 +1,4 @@
-//! What holds of all relations.
+//! Properties of all relations.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! When: the same time, or another occasion of what happens again.
+//! Decides whether the time is the same, or another occasion of a recurring event.
 
 use chrono::TimeDelta;
 use corroborate_language::cut;
@@ -11,7 +11,7 @@ use crate::profile::{SentenceProfile, TextProfile};
 use super::scope::has_figure;
 use super::{Answer, Held, Rule};
 
-/// What surely is another occasion comes before what may be one.
+/// Certain answers first.
 pub(super) const RULES: &[Rule] = &[
     Rule { id: AGAIN, answer: Answer::Differs, holds: |held, at| another(held, at) == Some(Recurrence::Again) },
     Rule { id: OTHER_DAY, answer: Answer::Differs, holds: |held, _| is_of_another_day(held.claim, held.passage) },
@@ -32,26 +32,25 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Another year's, of what every year has.
+/// Another year of an annual event.
 pub const AGAIN: &str = "time.another_occasion";
 /// Another day's strike, match or quarter.
 pub const OTHER_DAY: &str = "time.another_day";
-/// By its own dates of long before, of what comes again.
+/// Dated long before.
 pub const LONG_AGO: &str = "time.long_before";
-/// From before the claim's day, of what had not come about yet.
+/// Before the claim's day, when it had not happened.
 pub const NOT_YET: &str = "time.not_yet";
-/// Another time, and nothing says whether such a thing happens twice.
+/// Recurrence unknown.
 pub const MAY_BE_OTHER: &str = "time.may_be_another";
 
 fn another(held: &Held<'_>, at: usize) -> Option<Recurrence> {
     held.occasions.another(held.at(at)?)
 }
 
-/// A claim without a date speaks of about now; what a passage dates longer ago than this is of another time.
+/// Maximum age of dates for a claim about the present.
 const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
 
-/// Whether the passage is from before the day of the claim, and the sentence tells of what had not come about yet: that says nothing of
-/// what came.
+/// Whether an older passage reports that the event has not happened yet.
 fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     static YET: Parts = Parts::of("time.yet");
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
@@ -61,8 +60,7 @@ fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentencePro
         && YET.all().iter().any(|yet| text.contains(yet.as_str()) && !own.contains(yet.as_str()))
 }
 
-/// Whether the sentence tells, by its own dates, of long before the claim, which has none, and what it tells of comes again: last
-/// year's price.
+/// Whether the sentence is dated long before an undated claim about a recurring fact: last year's price.
 fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(now) =
         claim.reference.or(passage.reference).filter(|_| claim.dates.is_empty() && claim.negations.is_multiple_of(2))
@@ -76,8 +74,7 @@ fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
         && recurrence(claim) == Recurrence::Again
 }
 
-/// Whether the claim gives a figure of what may come again on any day, and the passage is of another one: a strike of ten days ago
-/// wounded as many as it wounded. A denial of later days is of this one.
+/// Whether the passage reports another day's event: a strike ten days ago. A later denial concerns this one.
 fn is_of_another_day(claim: &TextProfile, passage: &TextProfile) -> bool {
     has_figure(claim)
         && match occasion(claim, passage) {

@@ -1,4 +1,4 @@
-//! Evidence drawn at random.
+//! Random evidence.
 
 use proptest::prelude::*;
 
@@ -7,13 +7,12 @@ use corroborate_domain::verdict::{RatingClass, Relation, SourceType};
 
 use super::{passage, review};
 
-/// A figure from 0 to 1, every second time one of those at which rules turn, so that equal ones occur.
+/// A random figure 0–1, half the time a limit of a rule, so that equal ones occur.
 fn any_figure() -> impl Strategy<Value = f64> {
     prop_oneof![0.0..=1.0f64, prop::sample::select(vec![0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])]
 }
 
-/// What passages of one claim have in common: the share that entails, and the share that speaks of another time or place.
-/// Drawn for each alone, nearly every claim would have both sides, and none would be supported.
+/// Common rates of entailing and out-of-context passages. Independent draws would give nearly every claim both sides.
 #[derive(Debug, Clone, Copy)]
 struct Bent {
     entailing: f64,
@@ -25,7 +24,7 @@ fn any_bent() -> impl Strategy<Value = Bent> {
     shares.prop_map(|(entailing, elsewhere)| Bent { entailing, elsewhere })
 }
 
-/// Any passage. Few groups, pages, places and dates, so that copies and ties occur.
+/// A random passage. Few groups, pages, places and dates, so that copies and ties occur.
 fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
     let clear = prop::sample::select(vec![0.6, 0.7, 0.9, 0.95]);
     let one_sided = prop::bool::weighted(bent.entailing).prop_map(|entails| if entails { 1.0 } else { 0.0 });
@@ -47,7 +46,6 @@ fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
     (stance, figures, rest).prop_map(|((stance, share), figures, rest)| {
         let (relevance, credibility, freshness, quality, agreement) = figures;
         let (date, source_type, num_ok, out_of_context, group, rank, page, sentence) = rest;
-        // A probability simplex: `stance` of the mass is not neutral, `share` of that entails.
         let mut passage = passage(&format!("p{page}"), stance * share, stance * (1.0 - share));
         passage.passage = format!("Sentence {sentence} of page {page}.");
         passage.relevance = relevance;
@@ -65,7 +63,7 @@ fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
     })
 }
 
-/// Up to a dozen; a sentence of a page is judged once.
+/// A sentence of a page is judged once.
 pub(crate) fn any_passages() -> impl Strategy<Value = Vec<JudgedPassage>> {
     let passages = any_bent().prop_flat_map(|bent| prop::collection::vec(any_passage(bent), 0..12));
     passages.prop_map(|mut passages| {
@@ -75,7 +73,6 @@ pub(crate) fn any_passages() -> impl Strategy<Value = Vec<JudgedPassage>> {
     })
 }
 
-/// Any few reviews.
 pub(crate) fn any_reviews() -> impl Strategy<Value = Vec<MatchedReview>> {
     let one = (
         prop::sample::select(Relation::ALL.to_vec()),

@@ -1,18 +1,17 @@
-//! Combines a model's judgement with the rules': where both speak, and where they disagree.
+//! Combines the NLI model's probabilities with the rules'.
 //!
-//! The rules are silent on nearly everything and sure of little: near-verbatim reports, plain denials, figures of the same
-//! subject that differ. A model reads the rest, and errs just there: it takes a text that shares all words for one that
-//! says the same. So where a precise rule speaks and the model says the opposite, nobody decides.
+//! Rules are precise but rare: near-verbatim reports, plain denials, differing figures of the same subject. The model
+//! reads the rest and confuses shared words with the same meaning. If a rule and the model contradict each other, no
+//! side wins.
 
 use corroborate_domain::evidence::{StanceProbabilities, TAKES_A_SIDE};
 
-/// The most either side keeps where rule and model contradict each other: under [`SUPPORTS`].
+/// Maximum of either side if rule and model contradict each other, below [`SUPPORTS`].
 pub const UNDECIDED: f64 = 0.49;
 
-/// From here a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
+/// Probability from which a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
 pub const SUPPORTS: f64 = TAKES_A_SIDE;
 
-/// What a judge takes a passage for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     For,
@@ -30,11 +29,12 @@ fn side(p: StanceProbabilities) -> Side {
     }
 }
 
-/// The model's probabilities in the light of what the rules say of the same pair. Figures and dates are applied after it
-/// ([`crate::numbers::apply`]).
+/// Combines both for one pair; figures and dates follow ([`crate::numbers::apply`]).
 ///
-/// If the rules take no side, the result is the model's. If both take the same side, the result is the surer of the two. If the
-/// model takes no side, the result is the mean of both. If they take opposite sides, neither side reaches [`SUPPORTS`].
+/// * Rules take no side: the model's result.
+/// * Both take the same side: the surer one.
+/// * The model takes no side: the mean.
+/// * Opposite sides: neither reaches [`SUPPORTS`].
 pub fn combine(model: StanceProbabilities, rules: StanceProbabilities) -> StanceProbabilities {
     let (ours, theirs) = (side(rules), side(model));
     if ours == Side::Neither {
@@ -67,10 +67,10 @@ mod tests {
     fn who_decides_where_rule_and_model_meet() {
         let silent = p(0.2, 0.75, 0.05);
         let rows = [
-            // The rules are silent: the model's word.
+            // The rules take no side: the model decides.
             (p(0.9, 0.08, 0.02), silent, Side::For),
             (p(0.1, 0.1, 0.8), silent, Side::Against),
-            // A denial the model took for a report, a report the model took for a denial: nobody's.
+            // Rule and model disagree: no side.
             (p(0.95, 0.03, 0.02), p(0.05, 0.1, 0.85), Side::Neither),
             (p(0.02, 0.0, 0.98), p(0.92, 0.05, 0.03), Side::Neither),
             // Both agree.

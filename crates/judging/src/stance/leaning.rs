@@ -1,8 +1,5 @@
-//! How far a passage leans towards a claim where no precise rule speaks: a graded probability from what the two texts
-//! share, in any language that separates its words.
-//!
-//! It never takes a side ([`MOST`]): words that are all there say that the passage may bear the claim out, not that it
-//! does. It orders what is neutral, and tells a two-way question ("does it follow or not?") which answer is likelier.
+//! Estimates a lean to the claim if no precise rule applies, in any language with separate words. Orders neutral
+//! passages and never takes a side ([`MOST`]), because shared words only suggest support.
 
 use crate::numbers;
 use crate::profile::{SentenceProfile, TextProfile};
@@ -11,7 +8,7 @@ use super::lexicon::widened;
 use crate::names::Names;
 use crate::relations::polarity::{Parity, parity};
 
-/// What is looked at, in the order of [`figures`] and [`WEIGHTS`].
+/// The features, in the order of [`figures`] and [`WEIGHTS`].
 pub const NAMES: [&str; 12] = [
     "share of the claim's words whose root is in the passage",
     "words whose root is nowhere, ln(1 + n)",
@@ -27,22 +24,20 @@ pub const NAMES: [&str; 12] = [
     "the claim has figures or dates",
 ];
 
-/// Weights of a logistic regression over [`figures`] and its intercept: of the 19,436 pairs of MNLI in `nli_train` (people's
-/// labels, many kinds of text), entailing against others, each side weighing half. English alone; nothing in the figures
-/// is of a language but the short lists behind `widened` and the denials, which exist in four. `cargo bench --bench stance
-/// -- fit` makes them anew. Of the Russian pairs of `terra_ru`, none of which was fitted on, 58.5 % come out right, by shared
-/// stems 51.8 %; its score was seen while figures and training sources were compared, so that is not blind.
+/// Coefficients of a logistic regression on the 19,436 English MNLI pairs of `nli_train` (entailment against the rest,
+/// equal weight). Only `widened` and the denials use word lists, in four languages. To fit again: `cargo bench --bench
+/// stance -- fit`. On `terra_ru` (not fitted, but seen in development) 58.5 % are right; shared stems 51.8 %.
 const WEIGHTS: [f64; 12] = [-3.742, -1.689, -1.983, 0.827, -1.720, -0.872, 0.611, -1.072, -0.966, -0.663, 2.243, 0.336];
 const INTERCEPT: f64 = 1.997;
 
-/// The most a leaning is worth: under the 0.5 from which a passage supports.
+/// Maximum lean, below the 0.5 of support.
 const MOST: f64 = 0.49;
 
-/// What is left to neutral and entailing beside the little that always contradicts.
+/// The rest always contradicts.
 pub(super) const LEFT: f64 = 0.95;
 
-/// Letters two stems must share from their beginning to be of one root, and the share of the longer one that must be.
-/// Stemmers leave the inflections of one word apart more often than they join two ("спасти", "спасают").
+/// Common first letters of one root, and their share of the longer stem. Stemmers separate forms more often than they
+/// join words ("спасти", "спасают").
 const ROOT: usize = 4;
 const ROOT_SHARE: f64 = 0.6;
 
@@ -63,7 +58,7 @@ fn flag(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-/// The sentence that has most of these roots, the shorter one of equals.
+/// The shorter one of equals.
 fn nearest<'a>(own: &[&str], passage: &'a TextProfile) -> Option<&'a SentenceProfile> {
     let found = |sentence: &SentenceProfile| {
         own.iter().filter(|stem| sentence.stems.iter().any(|other| same_root(stem, other))).count()
@@ -76,7 +71,7 @@ fn nearest<'a>(own: &[&str], passage: &'a TextProfile) -> Option<&'a SentencePro
     best.map(|(_, sentence)| sentence)
 }
 
-/// The figures of a claim and a passage. `None` without words on either side.
+/// The features; `None` if a text has no words.
 pub fn figures(claim: &TextProfile, passage: &TextProfile) -> Option<[f64; NAMES.len()]> {
     figures_with(claim, passage, &Names::new(claim, passage))
 }
@@ -109,8 +104,7 @@ fn figures_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -> Op
     ])
 }
 
-/// The entailing share of a passage no rule is sure of, 0 to [`MOST`]: half of what is [`LEFT`] where it follows as often
-/// as not.
+/// The lean, 0 to [`MOST`]; half of [`LEFT`] at even odds.
 pub(super) fn leaning(claim: &TextProfile, passage: &TextProfile, names: &Names) -> f64 {
     let Some(figures) = figures_with(claim, passage, names) else { return 0.0 };
     let sum = figures.iter().zip(WEIGHTS).fold(INTERCEPT, |sum, (figure, weight)| sum + figure * weight);

@@ -1,13 +1,13 @@
-//! Words that changed places. Russian and Ukrainian endings tell who did it, so a verb, or a phrase behind its preposition, may
-//! stand elsewhere: "Телебашня в Харькове рухнула" and "В Харькове рухнула телебашня" say the same, "Киев обвинил Будапешт" and
-//! "Будапешт обвинил Киев" do not.
+//! Handles free word order. Russian and Ukrainian endings mark the actor, so a verb or prepositional phrase may move:
+//! "Телебашня в Харькове рухнула", "В Харькове рухнула телебашня". "Киев обвинил Будапешт" is not "Будапешт обвинил
+//! Киев".
 
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
 use crate::relations::roles::PREPOSITIONS;
 use corroborate_language::{has_cyrillic, verbs};
 
-/// Whether a Russian or Ukrainian sentence has every word of the claim in the claim's own form, and of them only its one verb and one
-/// phrase behind a preposition stand elsewhere: of two, each would have to stay with what it belongs to.
+/// Whether all words have the same form, and at most the one verb and one prepositional phrase have moved. Two phrases
+/// would be unclear.
 pub(super) fn is_only_moved(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let ours: Vec<&Spoken> = claim.sentences.iter().flat_map(|own| &own.spoken).collect();
     let is_verb = |word: &&&Spoken| word.content && verbs::is_past_cyrillic(&word.text);
@@ -15,7 +15,6 @@ pub(super) fn is_only_moved(claim: &TextProfile, sentence: &SentenceProfile) -> 
         return false;
     }
     let theirs: Vec<&str> = sentence.spoken.iter().map(|word| word.text.as_str()).collect();
-    // Where each of the other words stands, and the phrase it is of.
     let mut places: Vec<(usize, Option<usize>)> = Vec::new();
     let (mut at, mut phrases) = (0, 0);
     while let Some(word) = ours.get(at) {
@@ -42,13 +41,13 @@ pub(super) fn is_only_moved(claim: &TextProfile, sentence: &SentenceProfile) -> 
     is_sorted_without(None) || (0..phrases).any(|moved| is_sorted_without(Some(moved)))
 }
 
-/// Where the other text has the phrase, as it stands, that begins with a preposition here, and how many words it has.
+/// Place in the other text and length of the prepositional phrase.
 fn phrase(ours: &[&Spoken], theirs: &[&str]) -> Option<(usize, usize)> {
     if !ours.first().is_some_and(|word| is_preposition(&word.text)) {
         return None;
     }
     let ends = |word: &&&Spoken| is_preposition(&word.text) || verbs::is_past_cyrillic(&word.text);
-    // Nouns may end like verbs ("торговли"), and what follows a preposition is one.
+    // Nouns may end like verbs ("торговли"), and a noun follows a preposition.
     let longest = 2 + ours.iter().skip(2).take_while(|word| !ends(word)).count();
     let place = |length: usize| {
         let phrase: Vec<&str> = ours.iter().take(length).map(|word| word.text.as_str()).collect();
@@ -61,19 +60,16 @@ fn is_preposition(word: &str) -> bool {
     PREPOSITIONS.has(word)
 }
 
-/// Where the claim's words stand in a sentence.
 pub(super) struct Place {
-    /// Within a stretch not much longer than the claim: words scattered wider belong to other clauses.
+    /// Scattered words belong to other clauses.
     pub(super) together: bool,
-    /// Mostly in the claim's order.
     pub(super) in_order: bool,
 }
 
-/// Words of the stretch per word of the claim, and on top.
+/// Maximum stretch: words per claim word, plus.
 const STRETCH: usize = 2;
 const STRETCH_MORE: usize = 4;
-/// Share of the shared words that must stand in the claim's order. One of four may move; two that change places make
-/// another statement.
+/// Minimum share of words in order. One of four may move; two exchanged words change the statement.
 const ORDERED: f64 = 0.75;
 
 pub(super) fn place(claim: &TextProfile, sentence: &SentenceProfile) -> Place {

@@ -1,4 +1,4 @@
-//! What the rules read, and what they rightly leave alone.
+//! Texts that the rules judge, and texts that they leave neutral.
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ fn reports_denials_and_everything_between() {
         ("The mayor of Odesa has not resigned.", "The mayor of Odesa has not resigned.", Supports),
         ("Мэр Одессы подал в отставку.", "Мэр Одессы не подал в отставку.", Contradicts),
         ("Vaccines cause autism.", "There is no evidence that vaccines cause autism.", Contradicts),
-        // What is hedged, asked, or said to be untrue, is not reported.
+        // Hedged, asked, or called untrue.
         ("The mayor of Odesa resigned.", "Rivals claimed that the mayor of Odesa resigned.", Neutral),
         ("The mayor of Odesa resigned.", "Has the mayor of Odesa resigned?", Neutral),
         ("The mayor of Odesa resigned.", "If the mayor of Odesa resigned, voters would cheer.", Neutral),
@@ -146,7 +146,7 @@ fn a_bridge_is_no_city() {
     assert_ne!(stance("Росіяни захопили місто біля Херсона.", "Росіяни захопили міст біля Херсона."), Stance::Supports);
 }
 
-/// A month is no "may", a lieutenant no lie, a research institute no psychological operation, and a jammed signal no parody.
+/// Words that only look like doubt: May, lieutenant, a research institute, a jammed signal.
 #[test]
 fn words_that_only_look_like_doubt_are_none() {
     for (claim, passage) in [

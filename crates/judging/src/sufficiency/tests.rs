@@ -19,7 +19,7 @@ fn wanted() -> Wanted {
     }
 }
 
-/// A passage of that group on topic, read yesterday.
+/// An on-topic passage of the group, read yesterday.
 fn judged(group: &str, entail: f64, contradict: f64) -> JudgedPassage {
     JudgedPassage { num_ok: Some(contradict < 0.5), ..passage(group, entail, contradict) }
 }

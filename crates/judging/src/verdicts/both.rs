@@ -1,4 +1,4 @@
-//! A claim judged by the judge alone, or with a language model beside it.
+//! Judges a claim by the judge alone, or together with a language model.
 
 use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::Decision;
@@ -10,12 +10,12 @@ use crate::decision::{AND_LANGUAGE_MODEL, JudgeKind};
 use crate::features::{self, groups_of};
 use crate::scoring::Scoring;
 
-/// Judges one claim from its passages and matched reviews. The order they come in changes nothing but the indices in
-/// `citations`.
+/// Judges one claim from its passages and matched reviews. The order affects only the indices in `citations`.
 ///
-/// Where a language model judged passages as well, both judges are heard together ([`adjudication`]), and three things stand:
-/// what the own judge alone makes decisive keeps its verdict; no verdict is decisive which the own judge alone does not take;
-/// and where the model bears out none of the passages that a firm verdict rests on, that verdict is a lean.
+/// With a language model both readings are combined ([`adjudication`]), under three rules:
+/// * A verdict that the judge alone makes decisive stays.
+/// * No verdict is decisive unless the judge alone reaches it.
+/// * If the model supports none of the cited passages, a decisive verdict becomes provisional.
 pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     let own = assess_by_one(context, passages, reviews);
     let Some(heard) = adjudication::combined(context.judge, &context.scoring, passages) else { return own };
@@ -23,7 +23,7 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
         return own;
     }
     if own.decisive {
-        // What is true at another time or place bears no plain support out.
+        // A fact at another time or place is no plain support.
         let elsewhere_counts = own.verdict != Verdict::Supported;
         let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
             passage.adjudication.is_none_or(|said| {
@@ -39,14 +39,14 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
         doubted.notes.push(Note::JudgesDisagree);
         return doubted;
     }
-    // Figures that both judges gave are like those of a model, whoever the own one is.
+    // Combined figures resemble a model's, whatever the judge.
     let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
     let both = assess_by_one(&as_read, &heard, reviews);
     let table = format!("{}{}", context.judge.as_str(), AND_LANGUAGE_MODEL);
     let decisive = both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict);
     let both = if decisive { both } else { lean(both, &context.scoring) };
     Assessment {
-        // Two sources that a language model alone takes for support are no high corroboration.
+        // Support by the language model alone is no high corroboration.
         tier: if own.verdict == both.verdict || both.tier != Tier::High { both.tier } else { Tier::Medium },
         decision: both.decision.map(|decision| Decision { table, ..decision }),
         by_both: true,
@@ -54,7 +54,7 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     }
 }
 
-/// The same without being firm: its score is no higher than a lean's may be, and its corroboration no high one.
+/// The assessment as provisional: score and tier are limited accordingly.
 fn lean(firm: Assessment, scoring: &Scoring) -> Assessment {
     let most = features::cap(firm.verdict, false, &scoring.curve);
     Assessment {
@@ -65,7 +65,7 @@ fn lean(firm: Assessment, scoring: &Scoring) -> Assessment {
     }
 }
 
-/// Whether the judge's own reading finds enough passages of that side to be firm about it, without the language model.
+/// Whether the judge alone finds enough passages of that side to be decisive.
 fn is_shown_alone(context: &ClaimContext, passages: &[JudgedPassage], verdict: Verdict) -> bool {
     let side = match verdict {
         Verdict::Supported | Verdict::Misleading => Stance::Supports,
@@ -99,7 +99,6 @@ mod tests {
         prop_oneof![Just(JudgeKind::Model), Just(JudgeKind::Rules)]
     }
 
-    /// The side of a verdict; none of the others.
     fn side(verdict: Verdict) -> Option<Stance> {
         match verdict {
             Verdict::Supported | Verdict::Misleading => Some(Stance::Supports),

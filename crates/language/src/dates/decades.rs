@@ -1,4 +1,4 @@
-//! Decades: "the 1990s", "90-х годов", "30-40-ві роки".
+//! Reads decades: "the 1990s", "90-х годов", "30-40-ві роки".
 
 use chrono::Datelike;
 
@@ -13,7 +13,7 @@ static ENDINGS_ALONE: Words = Words::of("dates.decades.ending_alone");
 
 static JOINTS: Words = Words::of("dates.decades.joint");
 
-/// 1990s, 1990-е, 1990-х; of "30-40-ві роки" the first, which the second says what it is.
+/// Reads 1990s, 1990-х, and the first decade of "30-40-ві роки".
 pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     let first_of_two = || {
         let [number, dash, behind @ ..] = rest else { return None };
@@ -36,7 +36,7 @@ fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
     let glued = next.start == number.end;
     let ending = rest.get(2).and_then(Lexeme::word);
-    // "the 1980's" too.
+    // "the 1980's"
     let apostrophe = next.text.chars().all(tokens::is_apostrophe) && ending == Some("s");
     let hyphen = next.is_sign('-') && ENDINGS_ALONE.has_this(ending);
     let taken = match (glued, next.word()) {
@@ -51,8 +51,7 @@ fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
     Some((year_of(year)?.0, year_of(year + 9)?.1, taken))
 }
 
-/// The first year of a century written in Roman figures, and the lexemes it takes: 1700 for "XVIII века", "XVIII в.". "XX съезд"
-/// is none.
+/// Reads a Roman century: first year (1700 for "XVIII века") and lexemes. "XX съезд" is none.
 fn century(rest: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     const CENTURIES: [&str; 8] = ["XIV", "XV", "XVI", "XVII", "XVIII", "XIX", "XX", "XXI"];
     let [roman, named, behind @ ..] = rest else { return None };
@@ -66,7 +65,7 @@ fn century(rest: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     i32::try_from(place).ok().map(|place| (1300 + 100 * place, 2 + usize::from(dot)))
 }
 
-/// "the 80s", "the early 90s", "the '60s". "In his 80s" is an age, "30s" a span.
+/// Whether it is like "the 80s", "the early 90s". "In his 80s" is an age, "30s" a duration.
 pub(super) fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let passed = |lexeme: &&Lexeme<'_>| {
         lexeme.word().is_none() || matches!(lexeme.word(), Some("early" | "late" | "mid" | "middle"))
@@ -75,14 +74,14 @@ pub(super) fn is_the(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     before.iter().rev().find(|lexeme| !passed(lexeme)).and_then(Lexeme::word) == Some("the")
 }
 
-/// "90-х годов", "the 80s": of the last century, for those before the thirties may be of this one.
+/// Reads "90-х годов", "the 80s". Decades before the thirties may be of this century.
 fn decade_of_two_digits(rest: &[Lexeme<'_>], is_the: bool) -> Option<i32> {
     let [number, next, ..] = rest else { return None };
     let short = number.integer().filter(|short| number.text.len() == 2 && (30..100).contains(short))?;
     let named = rest.get(3).and_then(Lexeme::word).is_some_and(names::is_year_word);
-    // "рок 80-х": so many things are rarely counted with that ending.
+    // "рок 80-х": few counts have this ending.
     let alone = short >= 50 && next.is_sign('-') && rest.get(2).is_some_and(|ending| ending.word() == Some("х"));
-    // "мода в 90-е": what has that ending and no noun behind it is years.
+    // "мода в 90-е": no noun, so years.
     let ends = rest.get(3).is_none_or(|behind| behind.word().is_none());
     let accusative =
         short >= 50 && next.is_sign('-') && matches!(rest.get(2).and_then(Lexeme::word), Some("е" | "ті" | "ві"));

@@ -1,4 +1,6 @@
-//! Years with their era behind a day or a month: "14 January 83 BC", "24 August AD 79", "15 марта 44 г. до н. э.".
+//! Reads years with an era: "14 January 83 BC", "24 August AD 79", "15 марта 44 г. до н. э.".
+//!
+//! "BC" may be British Columbia; the checks here separate the two.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +9,7 @@ use crate::lexer::Lexeme;
 use crate::lexicon::Words;
 use crate::tokens;
 
-/// Marks behind a year before Christ, lexeme by lexeme. A closed class whose signs are lexemes of their own, capitals and all.
+/// Lexemes, with case.
 const BEFORE_CHRIST: &[&[&str]] = &[
     &["BC"],
     &["BCE"],
@@ -19,35 +21,34 @@ const BEFORE_CHRIST: &[&[&str]] = &[
     &["до", "нашої", "ери"],
 ];
 
-/// No day is told of an earlier year.
+/// The earliest year before Christ that is read.
 const FARTHEST: u32 = 4_000;
-/// The same where the mark is in Latin letters: behind a later figure they may be a province's.
+/// For Latin marks, which later may be the province.
 const FARTHEST_IN_LATIN: i32 = 1_000;
 
-/// Years that letters may stand behind as the first ones of a name ("1500 BC Hydro workers").
+/// Years before a name: "1500 BC Hydro workers".
 const DOUBTFUL: RangeInclusive<u32> = 1_000..=2_100;
-/// Years in which British Columbia is there to be told of.
+/// Years of British Columbia.
 const OF_THE_PROVINCE: RangeInclusive<u32> = 1_850..=2_100;
 
-/// Before a year; a count has none of them.
+/// Words before a year, not before a count.
 static BEFORE_A_YEAR: Words = Words::of("dates.eras.before_a_year");
 
-/// Behind the province where a sentence tells of it.
+/// Words after the province.
 static VERBS: Words = Words::of("dates.eras.verbs");
 
-/// What the letters of "BC" say of the figure before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// It is a year before Christ, and this is the index behind the letters.
+    /// Before Christ; the index after the letters.
     Era(usize),
-    /// They are British Columbia, and the year is one of ours.
+    /// British Columbia; the year is of our era.
     Province,
-    /// It may be either, and is best left alone.
+    /// The figure is not read.
     Unclear,
 }
 
-/// What the letters at an index say of the year before them, which stands behind `before`. In the years of the province they
-/// are the era only where a clause ends with them: "In 2019 BC Ferries raised fares" has a year of ours.
+/// Returns the meaning of the letters after a year. In years of the province they are an era only at the end of a
+/// clause.
 pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Option<&Lexeme<'_>>) -> Option<Mark> {
     let end = before_christ(lexemes, index)?;
     let latin = lexemes.get(index).is_some_and(|mark| mark.text.starts_with('B'));
@@ -59,7 +60,7 @@ pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Opti
         return Some(if late && next.is_number() { Mark::Unclear } else { Mark::Era(end) });
     };
     let prepared = before.and_then(Lexeme::word).is_some_and(|word| BEFORE_A_YEAR.has(word));
-    // Of the years before Christ mostly round ones are told.
+    // Years before Christ are mostly round.
     let province = if year.is_multiple_of(50) { Mark::Unclear } else { Mark::Province };
     let capital = next.text.starts_with(char::is_uppercase);
     let function = tokens::content_stems(next.text, Some("en")).is_empty();
@@ -83,13 +84,12 @@ pub(crate) fn mark(lexemes: &[Lexeme<'_>], index: usize, year: u32, before: Opti
     })
 }
 
-/// Whether the figure at the head of these lexemes is a year of ours with the province behind it.
 pub(super) fn is_before_the_province(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> bool {
     let year = rest.first().and_then(Lexeme::integer);
     year.is_some_and(|year| mark(rest, 1, year, before) == Some(Mark::Province))
 }
 
-/// "11 April 1274 BC": a day so long ago is told of no one, and the year is none of ours either.
+/// Whether it is too early for an exact day ("11 April 1274 BC") and not the province.
 pub(super) fn has_a_doubtful_era(behind: &[Lexeme<'_>]) -> bool {
     let skip = usize::from(behind.first().is_some_and(|joint| joint.is_sign(',') || joint.word() == Some("of")));
     let year = behind.get(skip).and_then(Lexeme::integer);
@@ -98,7 +98,7 @@ pub(super) fn has_a_doubtful_era(behind: &[Lexeme<'_>]) -> bool {
         && before_christ(behind, skip + 1).is_some()
 }
 
-/// The index behind "BC" and its like, with a "г." or "р." before it.
+/// Returns the index after "BC" or "г. до н. э.".
 pub(super) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usize> {
     let word = |at: usize| lexemes.get(at).and_then(Lexeme::word);
     let year = word(index).is_some_and(names::is_year_word);
@@ -106,7 +106,7 @@ pub(super) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usiz
     let at = index + usize::from(year) + usize::from(dotted);
     let is = |offset: usize, part: &&str| {
         lexemes.get(at + offset).is_some_and(|lexeme| {
-            // In Latin letters only capitals are the mark.
+            // Latin letters need capitals.
             let written = if part.is_ascii() { lexeme.text } else { lexeme.word().unwrap_or(lexeme.text) };
             written == *part
         })
@@ -115,7 +115,7 @@ pub(super) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usiz
     BEFORE_CHRIST.iter().find(fits).map(|mark| at + mark.len())
 }
 
-/// The year at the head of these lexemes, where its era says that it is one, and how many it takes. Before Christ it is negative.
+/// Returns a year with era (negative before Christ) and its lexemes.
 pub(super) fn year(behind: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     let skip = usize::from(behind.first().is_some_and(|joint| joint.is_sign(',') || joint.word() == Some("of")));
     let number = |at: usize| {
@@ -129,10 +129,10 @@ pub(super) fn year(behind: &[Lexeme<'_>]) -> Option<(i32, usize)> {
         let latin = behind.get(skip + 1).is_some_and(|mark| mark.text.starts_with('B'));
         (-number(skip).filter(|year| !latin || *year <= FARTHEST_IN_LATIN)?, end)
     } else {
-        // "May 5 AD 79" has a day and its year.
+        // Day and year: "May 5 AD 79".
         (number(skip).filter(|_| is_ad(skip + 1) && number(skip + 2).is_none())?, skip + 2)
     };
-    // "On 14 January 83 BC residents left": a province, not an era.
+    // The province: "On 14 January 83 BC residents left".
     let counts = behind.get(end).is_some_and(|next| {
         next.text.starts_with(char::is_lowercase)
             && next.text.is_ascii()

@@ -1,4 +1,4 @@
-//! Months, weekdays and the words of relative dates, in English, Russian and Ukrainian.
+//! Months, weekdays and words of relative dates, from the lexicon.
 
 use chrono::Weekday;
 
@@ -6,7 +6,7 @@ use crate::lexicon::{self, Entry, Values, Words};
 
 static YEAR_WORDS: Words = Words::of("dates.year_word");
 
-/// Names of months that are as short as an abbreviation.
+/// Month names as short as an abbreviation.
 static SHORT_MONTHS: Words = Words::of("dates.short_month");
 
 static MONTHS: Values<u32> = Values::of("dates.month", lexicon::number);
@@ -17,27 +17,26 @@ static DIRECTIONS: Values<i32> = Values::of("dates.direction", lexicon::number);
 static DAYS: Values<i64> = Values::of("dates.day_word", lexicon::number);
 static SMALL_NUMBERS: Values<i64> = Values::of("dates.small_number", lexicon::number);
 
-/// The month (1–12) a normalised word names.
+/// Returns 1–12 for a normalised word.
 pub fn month(word: &str) -> Option<u32> {
     MONTHS.get(word)
 }
 
-/// The weekday a normalised word names.
 pub(crate) fn weekday(word: &str) -> Option<Weekday> {
     Weekday::try_from(WEEKDAYS.get(word)?).ok()
 }
 
-/// Whether the word is a month or a weekday written out: no entity and no keyword.
+/// Whether it is a full month or weekday name, which is no entity or keyword.
 pub fn is_calendar_word(word: &str) -> bool {
     (word.chars().count() > 3 && month(word).is_some()) || SHORT_MONTHS.has(word) || weekday(word).is_some()
 }
 
-/// "year", "г.", "року": what makes four digits a year.
+/// Whether it is like "year", "г.", "року".
 pub(crate) fn is_year_word(word: &str) -> bool {
     YEAR_WORDS.has(word)
 }
 
-/// A stretch of time that relative dates count in.
+/// A unit of relative dates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Span {
     Day,
@@ -56,32 +55,30 @@ fn span_named(name: &str) -> Option<Span> {
     })
 }
 
-/// The stretch a normalised word names.
 pub(crate) fn span(word: &str) -> Option<Span> {
     SPANS.get(word)
 }
 
-/// −1 for "last", 0 for "this", +1 for "next".
+/// Returns −1 for "last", 0 for "this", +1 for "next".
 pub(crate) fn direction(word: &str) -> Option<i32> {
     DIRECTIONS.get(word)
 }
 
-/// Days from the reference that a single word names ("yesterday").
+/// Returns the days from the reference: "yesterday".
 pub(crate) fn day_word(word: &str) -> Option<i64> {
     DAYS.get(word)
 }
 
-/// Small number words that stand before "days ago".
 pub(crate) fn small_number(word: &str) -> Option<i64> {
     SMALL_NUMBERS.get(word)
 }
 
-/// The month (1–12) as a language writes it alone: "март 2024".
+/// Returns a month (1–12) without a day: "март 2024".
 pub(crate) fn month_alone(month: u32, language: &str) -> Option<&'static str> {
     written(lexicon::entries("dates.month_alone"), month, language)
 }
 
-/// The month as a language writes it behind a day: "5 марта".
+/// Returns a month after a day: "5 марта".
 pub(crate) fn month_behind_a_day(month: u32, language: &str) -> Option<&'static str> {
     written(lexicon::entries("dates.month_behind_a_day"), month, language)
 }
@@ -90,7 +87,7 @@ fn written(mut months: impl Iterator<Item = Entry>, month: u32, language: &str) 
     months.find(|entry| entry.language == language && entry.value.parse() == Ok(month)).map(|entry| entry.form)
 }
 
-/// Whether letters as they are written tell in whose time an hour is meant ("10.40 EDT").
+/// Whether it is a time zone, with case: "10.40 EDT".
 pub(crate) fn is_a_zone(written: &str) -> bool {
     static ZONES: Words = Words::of("dates.zone");
     ZONES.has(written)

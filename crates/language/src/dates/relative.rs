@@ -1,4 +1,4 @@
-//! Dates that count from the day a text was written.
+//! Reads dates relative to the day of the text.
 
 use chrono::{Datelike, Days, Months, NaiveDate};
 
@@ -9,10 +9,10 @@ use crate::lexicon::Words;
 
 static PREPARING: Words = Words::of("dates.relative.preparing");
 
-/// What makes of "40 years ago" a span and no day: "more than 40 years ago".
+/// Words that make a duration: "more than 40 years ago".
 static ROUGHLY: Words = Words::of("dates.relative.roughly");
 
-/// "yesterday", "last week", "three days ago", "on Monday", "торік" and their like, from the first of the lexemes.
+/// Reads "yesterday", "last week", "three days ago", "on Monday", "торік".
 pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
     let word = rest.first()?.word();
     if let Some(days) = word.and_then(names::day_word) {
@@ -33,7 +33,7 @@ fn shift_days(day: NaiveDate, days: i64) -> Option<NaiveDate> {
     if days < 0 { day.checked_sub_days(distance) } else { day.checked_add_days(distance) }
 }
 
-/// The stretch around a day, moved by so many of them.
+/// Returns the unit around a day, `moved` times away.
 fn stretch(span: Span, moved: i32, today: NaiveDate) -> Option<(NaiveDate, NaiveDate)> {
     match span {
         Span::Day => shift_days(today, i64::from(moved)).map(|day| (day, day)),
@@ -51,7 +51,7 @@ fn stretch(span: Span, moved: i32, today: NaiveDate) -> Option<(NaiveDate, Naive
     }
 }
 
-/// "3 days ago", "два года назад", "п'ять днів тому", "неделю назад".
+/// Reads "3 days ago", "два года назад", "неделю назад".
 fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
     let number = rest
         .first()
@@ -67,7 +67,7 @@ fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
     Some((start, end, at + 2))
 }
 
-/// "last year", "this month", "next week", "в прошлом году", "минулого тижня", "last Monday", "last May".
+/// Reads "last year", "next week", "минулого тижня", "last May".
 fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
     let moved = names::direction(rest.first()?.word()?)?;
     let next = rest.get(1)?.word()?;
@@ -84,13 +84,13 @@ fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
     Some((date, date, 2))
 }
 
-/// "on Monday", "в понедельник": the last such day, today included.
+/// Reads the last such day, today included: "on Monday", "в понедельник".
 fn weekday(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
     let day = names::weekday(rest.first()?.word()?)?;
     let prepared = before.and_then(Lexeme::word).is_some_and(|word| PREPARING.has(word));
     let english =
         rest.first().is_some_and(|lexeme| lexeme.text.is_ascii() && lexeme.text.starts_with(char::is_uppercase));
-    // Неделя is Sunday to no Russian, and "среда" is also surroundings: without a preposition only English days are days.
+    // "Неделя" is a week, "среда" also surroundings: they need a preposition.
     (prepared || english).then_some(())?;
     let back = (7 + i64::from(today.weekday().num_days_from_monday()) - i64::from(day.num_days_from_monday())) % 7;
     let date = shift_days(today, -back)?;

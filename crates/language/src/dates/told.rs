@@ -1,4 +1,6 @@
-//! What makes four digits a year beside a preposition and the word "year".
+//! Other signs that four digits are a year than a preposition or the word "year".
+//!
+//! Words: `dates.told.*` in the lexicon.
 
 use super::{counts_something, names, year_number};
 use crate::function_words::{AND, BETWEEN};
@@ -14,23 +16,23 @@ static OPENING: Words = Words::of("dates.told.opening");
 
 static FROM: Words = Words::of("dates.told.from");
 
-/// Words behind "between 1599 and 1601" that neither is counted by.
+/// Words after "between 1599 and 1601"; not counted.
 static BEHIND_YEARS: Words = Words::of("dates.told.behind_years");
 
-/// What has its year behind a hyphen; a star ends a beginning. Other names have a number there: "Резолюция-1973", "Boeing-1950".
+/// Events with a year after a hyphen; other names have a number: "Boeing-1950".
 static EVENTS: Words = Words::of("dates.told.events");
-/// What has a number even in the quotation marks of a name: standards and satellites.
+/// Standards and satellites, numbered even in quotation marks.
 static NUMBERED: Words = Words::of("dates.told.numbered");
-/// Lexemes before a year among which the quotation mark is looked for that closes behind it.
+/// Lexemes searched for the opening quotation mark.
 const QUOTED: usize = 8;
 
-/// What lasts, behind the years of "the 1980s–2005 period".
+/// Words after "the 1980s–2005".
 static PERIODS: Words = Words::of("dates.told.periods");
 
-/// Words before "back to 1850" that speak of when something began.
+/// Words before "back to 1850".
 static TRACED: Words = Words::of("dates.told.traced");
 
-/// "mid-2005", "c. 1850", "the 1787 constitution", "Paris, 1789.", "between 1599 and 1601".
+/// Whether it is like "mid-2005", "the 1787 constitution", "Paris, 1789.", "between 1599 and 1601".
 pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let Some(number) = lexemes.get(index).and_then(Lexeme::integer) else { return false };
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
@@ -39,7 +41,7 @@ pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let part = sign(1, '-') && matches!(word(2), Some("mid" | "early" | "late" | "pre" | "post"));
     // "c1998" on a title page.
     let glued = back(1).zip(lexemes.get(index)).is_some_and(|(c, year)| c.text == "c" && c.end == year.start);
-    // Older years, round ones apart: "a 1000 watt lamp".
+    // Round ones are counts: "a 1000 watt lamp".
     let old = (1400..1900).contains(&number) && !number.is_multiple_of(100);
     let next = lexemes.get(index + 1);
     let noun = next.is_some_and(|next| next.word().is_some() && next.text.is_ascii());
@@ -60,8 +62,7 @@ pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
         || is_of_an_event(lexemes, index)
 }
 
-/// "Евровидение-2009", "ЧМ-2018", "Expo-2020", "«Новая волна-2009»": the year of an event, where no other figure follows. Round
-/// ones are models ("Мираж-2000").
+/// Whether it is the year of an event: "Евровидение-2009", "Expo-2020". Round numbers are models ("Мираж-2000").
 fn is_of_an_event(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let parts = index.checked_sub(2).and_then(|from| lexemes.get(from..=index));
     let Some([name, hyphen, number]) = parts else { return false };
@@ -78,14 +79,14 @@ fn is_of_an_event(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     year && joined && event && !goes_on
 }
 
-/// Letters behind a prefix of an event at most, which are its case.
+/// Maximum letters of a case ending.
 const EVENT_ENDING: usize = 3;
 
 fn is_an_event(word: &str) -> bool {
     EVENTS.has_form(word, EVENT_ENDING)
 }
 
-/// Whether "c." or "ca" stands before an index: as it is written, for "D.C. 500", "vitamin C. 300" and "25 °C. 300" are none.
+/// Whether "c." or "ca" precedes, but not "D.C. 500", "vitamin C. 300" or "25 °C. 300".
 pub(crate) fn follows_circa(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let dotted = back(1).is_some_and(|sign| sign.is_sign('.'));
@@ -96,7 +97,7 @@ pub(crate) fn follows_circa(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     named && free
 }
 
-/// "c. 1850", "ca 400".
+/// Whether it is approximate: "c. 1850", "ca 400".
 pub(crate) fn is_circa(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let digits = lexemes.get(index).filter(|number| number.is_number()).map_or(0, |number| {
         let whole = number.text.trim_end_matches('.');
@@ -106,7 +107,7 @@ pub(crate) fn is_circa(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     (3..=4).contains(&digits) && follows_circa(lexemes, index)
 }
 
-/// "between 1950 and 2000 people": the first number counts with the second.
+/// Whether both count: "between 1950 and 2000 people".
 pub(super) fn counts_with_the_next(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>) -> bool {
     let between = BETWEEN.has_this(before.and_then(Lexeme::word));
     let and = AND.has_this(rest.get(1).and_then(Lexeme::word));
@@ -115,8 +116,7 @@ pub(super) fn counts_with_the_next(rest: &[Lexeme<'_>], before: Option<&Lexeme<'
     between && and && !named && second.is_some_and(|year| counts_something(rest.get(3..).unwrap_or_default(), year))
 }
 
-/// Whether the first year of "between 1599 and 1601" stands here: two years where nothing is counted. Round ones are rather
-/// counts.
+/// Whether "between 1599 and 1601" has years: nothing is counted, and they are not round.
 fn are_years_between(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let named = lexemes.get(index + 3).and_then(Lexeme::word).is_some_and(names::is_year_word);
     let round = |year: i32| year % 50 == 0 && !named;
@@ -132,8 +132,8 @@ fn are_years_between(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     between && and && near && (free || named)
 }
 
-/// "From the 1040s to 1130", "the 1980s–2005", "с 1840-х годов до 1905": the year that a period from a decade on ends with. Behind
-/// a dash of its own is what there was then ("В 1990-е годы — 2050 жителей").
+/// Whether it ends a period of decades: "From the 1040s to 1130", "the 1980s–2005". After a spaced dash it is a count
+/// ("В 1990-е годы — 2050 жителей").
 fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let at = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| at(steps).and_then(Lexeme::word);
@@ -141,7 +141,7 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let glued = dash
         && at(0).zip(at(1)).is_some_and(|(year, dash)| dash.end == year.start)
         && at(1).zip(at(2)).is_some_and(|(dash, decade)| decade.end == dash.start);
-    // "годов", "гг." behind the decade.
+    // "годов", "гг."
     let dot = usize::from(at(2).is_some_and(|sign| sign.is_sign('.')) && word(3).is_some_and(names::is_year_word));
     let end = 2 + dot + usize::from(word(2 + dot).is_some_and(names::is_year_word));
     let number = match word(end) {
@@ -162,7 +162,7 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     (until || from) && years.is_some_and(|years| (1..300).contains(&years))
 }
 
-/// Whether the number is the second year of "from 1820 to 1830".
+/// Whether it ends "from 1820 to 1830".
 pub(super) fn closes_a_period(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| back(steps).and_then(Lexeme::word);

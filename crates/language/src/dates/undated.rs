@@ -1,23 +1,23 @@
-//! A text without the days that only the day of its writing tells: "yesterday", "on Monday".
+//! Removes relative days ("yesterday", "on Monday") from a text.
 //!
-//! They are compared by rule, against the days of the other text. To a model that knows neither day "yesterday" and "on Tuesday"
-//! are two times, and a report of the same event seems to contradict.
+//! Rules compare such days. A model without reference days would see a contradiction between "yesterday" and "on
+//! Tuesday".
 
 use super::DateMention;
 use crate::cut;
 use crate::lexicon::Words;
 
-/// "This year" is about as long as what is told of it.
+/// Maximum days; longer periods ("this year") stay.
 const FEW_DAYS: i64 = 7;
 
-/// Words before a day that go with it.
+/// Removed with the day.
 static PREPOSITIONS: Words = Words::of("dates.undated.prepositions");
-/// Words by which a day begins or ends a stretch: the day is what is said.
+/// A boundary stays.
 static BOUNDS: Words = Words::of("dates.undated.bounds");
-/// Parts of a day behind it.
+/// Words after the day.
 static PARTS: Words = Words::of("dates.undated.parts");
 
-/// The text without such days; `None` where it has none, or little else.
+/// Returns the text without them; `None` without any, or if little is left.
 pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
     let is_told_by_the_day = |date: &&DateMention| {
         date.is_told_by_the_day() && date.end.signed_duration_since(date.start).num_days() <= FEW_DAYS
@@ -28,7 +28,7 @@ pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
         let mut end = date.offset + date.text.len();
         let behind = cut(text, end, text.len());
         let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
-        // "Monday's vote", "since Monday": the day belongs to what is said.
+        // "Monday's vote", "since Monday": the day stays.
         if BOUNDS.has(&last) || behind.starts_with(['\'', '’', '-']) {
             continue;
         }
@@ -50,7 +50,7 @@ pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
         return None;
     }
     let rest = cut(text, from, text.len());
-    // At the head of a sentence the comma behind it goes too.
+    // The comma after a leading day goes too.
     let at_head = kept.is_empty() || kept.ends_with(['.', '!', '?']);
     kept.push_str(if at_head { rest.trim_start_matches([',', ' ']) } else { rest });
     let mut letters = kept.trim().chars();

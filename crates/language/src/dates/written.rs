@@ -1,4 +1,4 @@
-//! When a statement was written, said in it: "on Tuesday" and "last year" tell a later reader nothing without.
+//! Adds the day of writing to a statement with a relative date, for later readers.
 
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
@@ -9,9 +9,9 @@ use crate::patterns::Pattern;
 static MARK: Pattern =
     Pattern::of(r" \({dates.written.on} (\d{1,2} \p{L}+ \d{4}|\d{4}-\d\d-\d\d)(?: {dates.written.year})?\)$");
 
-/// The statement with the day it was written behind it, where it has a date that counts from that day: "The court met on
-/// Tuesday. (written on 17 November 2026)". The day itself is not put in the place of the words: what they mean is a
-/// reading, and this is a fact. The day is that in UTC.
+/// Adds the day (UTC): "The court met on Tuesday. (written on 17 November 2026)".
+///
+/// The words stay, because their meaning is an interpretation but the day is a fact.
 pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<Utc>) -> String {
     if without_written(statement) != statement || !dates(statement, Some(written)).iter().any(|date| date.is_relative) {
         return statement.to_owned();
@@ -19,20 +19,20 @@ pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<U
     format!("{statement} ({})", told(language, written.date_naive()))
 }
 
-/// The statement as it was before [`with_written`].
+/// Removes the day of [`with_written`].
 pub fn without_written(statement: &str) -> &str {
     let at = MARK.find(statement).map_or(statement.len(), |found| found.start());
     statement.get(..at).unwrap_or(statement)
 }
 
-/// The day that [`with_written`] put behind a statement.
+/// Returns the day of [`with_written`].
 pub fn written_on(statement: &str) -> Option<DateTime<Utc>> {
     let day = MARK.captures(statement)?.get(1)?;
     let day = dates(day.as_str(), None).into_iter().next()?.start;
     Some(day.and_hms_opt(0, 0, 0)?.and_utc())
 }
 
-/// In a language that has no words for it in English, the day as figures.
+/// Uses English words and figures for other languages.
 fn told(language: Option<&str>, day: NaiveDate) -> String {
     let in_words = |language: &str| {
         let word = |role: &str| entries(role).find(|entry| entry.language == language).map(|entry| entry.form);

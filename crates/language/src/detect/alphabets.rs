@@ -1,19 +1,18 @@
-//! How often letters stand in the languages of the Cyrillic alphabets: they name the language of a sentence that has no
-//! word of one language alone.
+//! Compares letter frequencies of Cyrillic languages if no word decides.
 //!
-//! `alphabets.tsv` holds for each language its letters and how often each stands among a thousand, counted in the Universal
-//! Declaration of Human Rights. To add a language: its line there, and its profile in [`super`].
+//! `alphabets.tsv` has letters per thousand in the Universal Declaration of Human Rights. To add a language: a line
+//! there, and a profile in [`super`].
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Marks that a nat of likelihood weighs: of single sentences of nine languages, more took Russian for its neighbours.
+/// Marks per nat. More confused Russian with its neighbours on single sentences.
 const WEIGHT: f64 = 0.2;
-/// Letters beyond this many tell nothing new: words do.
+/// Letters that count; with more, words decide.
 const ENOUGH: f64 = 60.0;
-/// How often a letter stands, at least, that a language does not have: names and quotations bring it along.
+/// Frequency of absent letters, because of names and quotations.
 const LEAST: f64 = 0.0005;
-/// Code points of the alphabets, from U+0400.
+/// From U+0400.
 const WIDTH: usize = 0x130;
 
 static ALPHABETS: LazyLock<HashMap<&'static str, Vec<f64>>> = LazyLock::new(|| {
@@ -37,7 +36,7 @@ fn place(letter: char) -> Option<usize> {
     (letter as usize).checked_sub(0x0400).filter(|place| *place < WIDTH)
 }
 
-/// Adds to each language's score what the letters of lower-case words say for it.
+/// Adds the marks of lower-case words to each language.
 pub(super) fn add_letters(words: &[String], scores: &mut [(f64, &'static str)]) {
     let mut counts = vec![0.0; WIDTH];
     let mut all = 0.0;

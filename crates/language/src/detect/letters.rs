@@ -1,16 +1,15 @@
-//! Whether a few words in plain Latin letters look English, by which letters stand side by side in them.
+//! Decides by letter pairs whether a few words in plain Latin letters can be English.
 //!
-//! `english.tsv` holds, for a letter (rows; `_` is the edge of a word) and the one behind it, ten times the weight of a logistic
-//! regression that tells runs of four English words from runs of other languages. The test
-//! `the_table_is_what_the_lines_teach` learns it again from every second line and, with `CORROBORATE_MEASURE_ALL`, prints it.
+//! `english.tsv` has a row per letter (`_` is a word edge) and a column per next letter, with ten times the weight of a
+//! logistic regression on runs of four words. The test `the_table_is_what_the_lines_teach` trains it again from every
+//! second line and prints it with `CORROBORATE_MEASURE_ALL`.
 
 use std::sync::LazyLock;
 
-/// Mean from which words may be English: of runs of English words that the table was not learnt from, two of a hundred stay
-/// below it.
+/// Mean weight; 2 of 100 held-out English runs are below it.
 const LEAST: f64 = -2.0;
 
-/// The edge of a word, behind the letters.
+/// After the letters.
 const EDGE: usize = 26;
 const WIDTH: usize = 27;
 
@@ -19,7 +18,7 @@ static TABLE: LazyLock<Vec<f64>> = LazyLock::new(|| {
     numbers.filter_map(|number| number.parse().ok()).collect()
 });
 
-/// The places in the table of the pairs that a word has, its edges among them.
+/// Returns the table places of a word's pairs, with edges.
 fn pairs(word: &str) -> Vec<usize> {
     let place = |letter: char| letter.is_ascii_lowercase().then(|| letter as usize - 'a' as usize);
     let mut places = vec![EDGE];
@@ -34,7 +33,7 @@ fn mean(table: &[f64], words: &[&String]) -> f64 {
     sum / pairs.len().max(1) as f64
 }
 
-/// Whether lower-case words may be English for all that their letters tell.
+/// Whether lower-case words can be English.
 pub(super) fn look_english(words: &[&String]) -> bool {
     mean(&TABLE, words) >= LEAST
 }
@@ -47,7 +46,6 @@ mod tests {
 
     type Runs = Vec<Vec<String>>;
 
-    /// Runs of four words in plain letters of every second line, from the first line or from the second.
     fn runs(text: &str, from: usize, most: usize) -> Runs {
         let words = |line: &str| -> Vec<String> {
             line.split(|letter: char| !letter.is_alphabetic())
@@ -62,7 +60,7 @@ mod tests {
             .collect()
     }
 
-    /// English and other runs: lines of the half that teaches (1) or of the other (0).
+    /// Returns English and other runs of the training half (1) or the other (0).
     fn lines(half: usize) -> Option<(Runs, Runs)> {
         let (mut english, mut others) = (Vec::new(), Vec::new());
         let mut folders: Vec<_> =
@@ -75,7 +73,7 @@ mod tests {
         Some((english, others))
     }
 
-    /// Claims of fm2, for a thousand lines of English are few.
+    /// Adds fm2, because 1,000 lines are few.
     fn claims() -> Option<Runs> {
         let text = labelled::read("fm2/dev.jsonl")?;
         let claims = text.lines().filter_map(|line| {

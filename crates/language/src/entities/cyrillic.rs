@@ -1,4 +1,4 @@
-//! Names of Russian and Ukrainian sentences: what the network finds, put together with the gazetteer.
+//! Combines the network's names of Russian and Ukrainian sentences with the gazetteer.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,8 +11,7 @@ use crate::lexicon::Words;
 use crate::names::name_key;
 use crate::{cut, has_cyrillic, is_cyrillic, lemmas, stopwords};
 
-/// Adds the names of a Russian or Ukrainian sentence: what the network finds, what the gazetteer knows, and what else has a
-/// capital that it does not owe to its place.
+/// Adds names of the network, of the gazetteer, and other words whose capital has no other reason.
 pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, language: Option<&str>, found: &mut Vec<Entity>) {
     let normalised: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
     let is_ukrainian = is_ukrainian(sentence, language);
@@ -29,7 +28,7 @@ pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, language: Option<&
                 taken == 1 && words.get(index).is_some_and(|word| owes_its_capital(word, index, is_ukrainian));
             (!nothing).then(|| (taken, entity_of(words, index, taken, sentence, span.kind)))
         });
-        // "Ігор" beside the "Терехов" that the network found.
+        // "Ігор" before the network's "Терехов".
         let given = || {
             words.get(index).filter(|word| word.capital && markers::is_first_name(&word.text))?;
             let span = span_at(index + 1).filter(|span| span.kind == EntityKind::Person)?;
@@ -58,7 +57,7 @@ pub(super) fn in_sentence(words: &[Word<'_>], sentence: &str, language: Option<&
     }
 }
 
-/// How many words from `index` to the byte `end` make the name. What opens a bracket that it does not close stands beside it.
+/// Counts words from `index` to the byte `end`; an unclosed bracket ends the name.
 fn words_of_span(words: &[Word<'_>], index: usize, end: usize, sentence: &str) -> usize {
     let start = words.get(index).map_or(end, |word| word.start);
     let name = cut(sentence, start, end);
@@ -69,8 +68,7 @@ fn words_of_span(words: &[Word<'_>], index: usize, end: usize, sentence: &str) -
     words.iter().skip(index).take_while(|word| word.start < end).count()
 }
 
-/// Whether a word that the network takes for a name by itself is none: an abbreviation that names nothing, or a sentence's first
-/// word that a dictionary has, or that nothing but its capital speaks for.
+/// Whether a one-word name is wrong: an abbreviation, or a first word that is in a dictionary or has only its capital.
 fn owes_its_capital(word: &Word<'_>, index: usize, is_ukrainian: bool) -> bool {
     if names_nothing(word.surface) {
         return true;
@@ -81,21 +79,19 @@ fn owes_its_capital(word: &Word<'_>, index: usize, is_ukrainian: bool) -> bool {
     first && (plain() || !(tagger::knows(word.surface, is_ukrainian) || like_a_name()))
 }
 
-/// Whether the network is asked: what it learnt from is Russian, and Ukrainian words are put into Russian for it. A text whose
-/// language nobody knows may be either; one in a language of another alphabet quotes somebody, whose language nobody knows.
+/// Whether the network reads the text. It is trained on Russian, with Ukrainian words converted. Unknown languages and
+/// quotations in Latin text may be either.
 pub(super) fn is_read(language: Option<&str>) -> bool {
     language.is_none_or(|code| matches!(code, "ru" | "uk") || !is_cyrillic_language(code))
 }
 
-/// Whether a sentence is Ukrainian: by the letters that one of the two languages lacks, and where it has none of them, as one
-/// short one in 25 has not, by what its text is written in.
+/// Whether a sentence is Ukrainian, by its letters, else by the text's language (one short sentence in 25).
 pub(super) fn is_ukrainian(sentence: &str, language: Option<&str>) -> bool {
     sentence.contains(['і', 'ї', 'є', 'ґ', 'І', 'Ї', 'Є', 'Ґ'])
         || (language == Some("uk") && !sentence.contains(['ы', 'э', 'ё', 'ъ', 'Ы', 'Э', 'Ё', 'Ъ']))
 }
 
-/// How many words make a name of no known kind: capitals that neither the sentence nor a quotation opens with, or that no
-/// plain word has.
+/// Counts words of a name of unknown kind: its capital is inside a sentence, or no plain word has it.
 fn other_name(words: &[Word<'_>], index: usize, sentence: &str, is_tagged: impl Fn(usize) -> bool) -> Option<usize> {
     let word = words.get(index).filter(|word| word.capital)?;
     let before = index.checked_sub(1).and_then(|at| words.get(at));
@@ -119,18 +115,18 @@ fn other_name(words: &[Word<'_>], index: usize, sentence: &str, is_tagged: impl 
 static GIVEN: LazyLock<HashSet<String>> =
     LazyLock::new(|| markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
 
-/// Whether the word is a given name as Cyrillic writes it, in any case: "Хиллари", "Томаса".
+/// Whether it is a Cyrillic given name in any case: "Хиллари", "Томаса".
 pub(super) fn is_given_name(word: &str) -> bool {
     has_cyrillic(word) && word.chars().count() > 4 && GIVEN.contains(&name_key(word))
 }
 
-/// Roman numerals and words in capitals that name nothing: "XIX", "СМИ", "ООО".
+/// Whether it is no name: Roman numerals, "СМИ".
 pub(super) fn names_nothing(surface: &str) -> bool {
     static WORDS: Words = Words::of("entities.cyrillic.naming_nothing");
     WORDS.has(surface) || (surface.len() > 1 && surface.chars().all(|c| matches!(c, 'I' | 'V' | 'X' | 'L' | 'C')))
 }
 
-/// Whether most letters are Cyrillic: one word in brackets does not make an English sentence Russian.
+/// Whether most letters are Cyrillic; one word in brackets is not enough.
 pub(super) fn is_mostly(sentence: &str) -> bool {
     let letters = sentence.chars().filter(|c| c.is_alphabetic());
     let (cyrillic, all) = letters.fold((0, 0), |(cyrillic, all), c| (cyrillic + usize::from(is_cyrillic(c)), all + 1));

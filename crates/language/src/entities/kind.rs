@@ -1,6 +1,6 @@
-//! What names stand for, as texts, hints and the gazetteer tell it.
+//! Kinds of names in texts, hints and the gazetteer.
 
-/// What a name stands for.
+/// The kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntityKind {
     Person,
@@ -10,7 +10,7 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// Weight in [`super::overlap`]: people, organisations and places tell more of a story than other names.
+    /// Returns the weight in [`super::overlap`]; people, organisations and places identify a story best.
     pub const fn weight(self) -> f64 {
         match self {
             Self::Person | Self::Org | Self::Loc => 2.0,
@@ -18,7 +18,7 @@ impl EntityKind {
         }
     }
 
-    /// The kind upstream's label means (`PER`, `person`, `GPE`, `LOC`, `ORG` …).
+    /// Reads upstream's label (`PER`, `person`, `GPE`, `LOC`, `ORG` …).
     pub fn from_label(label: &str) -> Self {
         match label.to_ascii_uppercase().as_str() {
             "PER" | "PERS" | "PERSON" | "PEOPLE" => Self::Person,

@@ -1,10 +1,10 @@
-//! Words that tell what kind of name stands beside them.
+//! Words that show the kind of an adjacent name: `entities.markers.*` in the lexicon.
 
 use crate::lexicon::Words;
 
 use super::kind::EntityKind;
 
-/// Those of them that a capital is enough for: hardly a sentence is about a turkey.
+/// A capital is enough: few sentences are about a turkey.
 static KNOWN_BY_CAPITALS: Words = Words::of("entities.markers.everyday_name");
 
 static NEEDING_CAPITALS: Words = Words::of("entities.markers.acronym_word");
@@ -29,22 +29,20 @@ static SHOUTED: Words = Words::of("entities.markers.shouted");
 
 static OPENERS: Words = Words::of("entities.markers.openers");
 
-/// Whether the word often opens a sentence right before a name and is no part of it.
+/// Whether it often precedes a name at the beginning of a sentence.
 pub(super) fn is_opener(word: &str) -> bool {
     OPENERS.has(word)
 }
 
-/// Whether the word goes before a person's name.
+/// Whether it precedes a person's name.
 pub(super) fn is_title(word: &str) -> bool {
     TITLES.has(word)
 }
 
-/// Whether the word is a common given name.
 pub(super) fn is_first_name(word: &str) -> bool {
     FIRST_NAMES.has(word) || super::cyrillic::is_given_name(word)
 }
 
-/// The given names themselves.
 pub(super) fn first_names() -> impl Iterator<Item = &'static str> {
     FIRST_NAMES.words()
 }
@@ -57,23 +55,22 @@ pub(super) fn precedes_place(word: &str) -> bool {
     BEFORE_PLACE.has(word)
 }
 
-/// Words that are names of the gazetteer and everyday words both; alone they need a capital inside a sentence's middle to
-/// count, and there the caller asks for more.
+/// Whether it is a name and an everyday word. Alone it needs a capital inside a sentence and other signs.
 pub(super) fn is_everyday(word: &str) -> bool {
     EVERYDAY.has(word) && !KNOWN_BY_CAPITALS.has(word)
 }
 
-/// Acronyms whose small letters spell a word.
+/// Whether its lower case is another word.
 pub(super) fn needs_capitals(word: &str) -> bool {
     NEEDING_CAPITALS.has(word)
 }
 
-/// Capitals that shout: "BREAKING", "СРОЧНО".
+/// Whether capitals are emphasis: "BREAKING", "СРОЧНО".
 pub(super) fn is_shouted(word: &str) -> bool {
     SHOUTED.has(word)
 }
 
-/// The kind a capitalised institution word gives to the name it ends.
+/// Returns the kind of a name that ends with this word.
 pub(super) fn institution(word: &str) -> Option<EntityKind> {
     if ORGANISATION_WORDS.has(word) {
         Some(EntityKind::Org)
@@ -86,7 +83,7 @@ pub(super) fn institution(word: &str) -> Option<EntityKind> {
     }
 }
 
-/// The kind the words of a run tell: that of its last marker ("Bank of America").
+/// Returns the kind by the last marker: "Bank of America".
 pub(super) fn run_kind(words: &[&str]) -> Option<EntityKind> {
     if words.len() < 2 {
         return None;
@@ -94,7 +91,7 @@ pub(super) fn run_kind(words: &[&str]) -> Option<EntityKind> {
     words.iter().rev().find_map(|word| institution(word))
 }
 
-/// Whether the word ends like an East Slavic (or Caucasian) surname.
+/// Whether it ends like an East Slavic or Caucasian surname.
 pub(super) fn is_surname(word: &str) -> bool {
     static ENDINGS: Words = Words::of("entities.markers.surname_ending");
     let letters = word.chars().count();

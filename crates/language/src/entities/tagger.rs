@@ -1,7 +1,7 @@
-//! People, places and organisations in Russian and Ukrainian text, by a network that learnt them from news.
+//! Finds people, places and organisations in Russian and Ukrainian text with a network trained on news.
 //!
-//! It is `slovnet`'s: word vectors and word shapes, three convolutions that look one word to each side, and a table of which tag may
-//! follow which. `training/names.py` writes its file, `models/slovnet-names/ORIGIN.md` says from what.
+//! It is `slovnet`: word vectors and shapes, three convolutions of one word to each side, and tag transitions.
+//! `training/names.py` writes its file; `models/slovnet-names/ORIGIN.md` lists the sources.
 
 mod bytes;
 mod network;
@@ -16,7 +16,7 @@ use self::vectors::Vectors;
 use super::kind::EntityKind;
 use crate::{cut, tokens};
 
-/// Part of a sentence that names something, in bytes.
+/// Byte range of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: usize,
@@ -24,18 +24,15 @@ pub(super) struct Span {
     pub(super) kind: EntityKind,
 }
 
-/// Words and marks that the network sees at once: each takes some kilobytes. A longer sentence, as a page without full stops is one,
-/// is read in windows of so many.
+/// Pieces (words and marks) per call, each some kilobytes. Longer sentences take several windows.
 const WINDOW: usize = 256;
-/// What two windows share: a word is tagged by its window with at least half of this on either side of it. The network looks three
-/// words to each side, and which tag follows which reaches little further.
+/// Each piece is tagged by a window with half of this on both sides. The network sees three words to each side.
 const OVERLAP: usize = 32;
-/// Words and marks of one sentence that are looked at, ten pages of print; what comes behind names nothing. Each takes the network a
-/// tenth of a millisecond, and a text without full stops must not take seconds.
+/// Pieces per sentence, about ten pages; at 0.1 ms each, a text without full stops must not take seconds.
 const LONGEST: usize = 4_096;
-/// Sentences whose names are kept in each of two generations: one text is asked for its names by several readers.
+/// Cached sentences per generation; one text is read several times.
 const KEPT: usize = 4096;
-/// Bytes of a sentence that is kept: a page without full stops is one sentence, and thousands of those would be the memory.
+/// Bytes; thousands of pages without full stops would fill the memory.
 const KEPT_BYTES: usize = 2_000;
 
 struct Tagger {
@@ -50,17 +47,17 @@ static TAGGER: LazyLock<Option<Tagger>> = LazyLock::new(|| {
     bytes.is_empty().then_some(Tagger { vectors, network })
 });
 
-/// What sentences were found to name: the newer generation, and the one before it.
+/// Two generations of cached names.
 #[derive(Default)]
 struct Found {
     newer: HashMap<String, Arc<[Span]>>,
     older: HashMap<String, Arc<[Span]>>,
 }
 
-/// Those read as Russian, and those read as Ukrainian: a sentence in whose letters both agree may be asked for as either.
+/// Russian and Ukrainian; some sentences may be either.
 static FOUND: LazyLock<[Mutex<Found>; 2]> = LazyLock::new(Default::default);
 
-/// The names of a sentence, in order; none overlaps another.
+/// Returns the names in order, without overlaps.
 pub(super) fn tagged(sentence: &str, is_ukrainian: bool) -> Arc<[Span]> {
     let [russian, ukrainian] = &*FOUND;
     let kept = if is_ukrainian { ukrainian } else { russian };
@@ -82,7 +79,7 @@ pub(super) fn tagged(sentence: &str, is_ukrainian: bool) -> Arc<[Span]> {
     spans
 }
 
-/// Whether the network has a vector of the word, so that more than its capitals speaks for what it says of it.
+/// Whether the word has a vector, so that more than capitals decides.
 pub(super) fn knows(word: &str, is_ukrainian: bool) -> bool {
     TAGGER.as_ref().is_some_and(|tagger| tagger.vectors.place(&shape::small(word), is_ukrainian).is_some())
 }
@@ -95,7 +92,7 @@ impl Tagger {
         loop {
             let end = (begin + WINDOW).min(pieces.len());
             let own = self.tags(pieces.get(begin..end).unwrap_or_default(), sentence, is_ukrainian);
-            // The window before has tagged the first half of what both see.
+            // The previous window tagged the first half of the overlap.
             let known = tags.len() - begin;
             let is_last = end == pieces.len();
             let kept = if is_last { own.len() } else { own.len() - OVERLAP / 2 };
@@ -107,7 +104,6 @@ impl Tagger {
         }
     }
 
-    /// The tag of each of these pieces, which the network sees and no others.
     fn tags(&self, pieces: &[(usize, usize)], sentence: &str, is_ukrainian: bool) -> Vec<usize> {
         let mut input = Vec::with_capacity(pieces.len() * network::INPUT);
         for (start, end) in pieces {
@@ -119,7 +115,7 @@ impl Tagger {
     }
 }
 
-/// Byte ranges of words and marks. Words with a hyphen between them are one: "Нью-Йорк".
+/// Words and marks in bytes; "Нью-Йорк" is one.
 fn pieces(sentence: &str) -> Vec<(usize, usize)> {
     let mut pieces: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
@@ -139,7 +135,7 @@ fn pieces(sentence: &str) -> Vec<(usize, usize)> {
     pieces
 }
 
-/// The marks of what stands between two words: each is one, repeated ones are one together ("...").
+/// Adds marks; a repeated one is one piece ("...").
 fn marks(between: &str, offset: usize, pieces: &mut Vec<(usize, usize)>) {
     let mut last: Option<char> = None;
     for (index, mark) in between.char_indices() {
@@ -153,7 +149,7 @@ fn marks(between: &str, offset: usize, pieces: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Tags of pieces as spans: one begins where the tag says so or where the kind changes.
+/// Joins tags to ranges; a begin tag or another kind begins a new one.
 fn joined(pieces: &[(usize, usize)], tags: &[usize]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut open = false;

@@ -69,8 +69,7 @@ fn what_is_no_name() {
     }
 }
 
-/// The network learnt from Russian news; Serbian and Bulgarian go by rules, as Greek does. Text of a language that nobody told goes to
-/// it, and so does a quotation in a text of another alphabet.
+/// The network is trained on Russian news; other Cyrillic languages use rules.
 #[test]
 fn the_network_reads_russian_and_ukrainian_alone() {
     let read = |language| cyrillic::is_read(language);
@@ -88,7 +87,7 @@ fn the_network_reads_russian_and_ukrainian_alone() {
     }
 }
 
-/// One Ukrainian sentence in 25 has no letter that Russian lacks: the language of its text says which of the two it is.
+/// The text's language decides, because one sentence in 25 has no Ukrainian letter.
 #[test]
 fn a_ukrainian_sentence_without_telling_letters_is_read_as_ukrainian() {
     let text = "Про це сказав голова Верховного Суду Всеволод Князев.";
@@ -177,7 +176,7 @@ fn real_slavic_mentions_meet_their_english_keys() {
     }
 }
 
-/// The named things of the `FactRuEval` files: text and kind, each of a document once. Political places count as places.
+/// Objects of `FactRuEval`, once per document. Political places count as places.
 fn fact_ru_eval(stem: &std::path::Path) -> Option<(String, Vec<(String, EntityKind)>)> {
     let read = |end: &str| std::fs::read_to_string(stem.with_extension(end)).ok();
     let (text, objects, spans) = (read("txt")?, read("objects")?, read("spans")?);
@@ -192,7 +191,7 @@ fn fact_ru_eval(stem: &std::path::Path) -> Option<(String, Vec<(String, EntityKi
             _ => continue,
         };
         let ids: Vec<&str> = fields.collect();
-        // "депутат", "город": what describes without naming is no name.
+        // "депутат", "город": a description is not a name.
         let is_named =
             spans.lines().filter(|span| ids.contains(&span.split(' ').next().unwrap_or_default())).any(|span| {
                 span.split(' ').nth(1).is_some_and(|tag| !tag.ends_with("descr") && tag != "job" && tag != "prj_descr")
@@ -205,12 +204,12 @@ fn fact_ru_eval(stem: &std::path::Path) -> Option<(String, Vec<(String, EntityKi
     Some((text, named))
 }
 
-/// Whether two keys share a word that names: where a name ends ("мэрия Москвы", "Москва") is a matter of taste.
+/// Whether two keys share a word, because the end of a name is a matter of taste ("мэрия Москвы", "Москва").
 fn overlapping(a: &str, b: &str) -> bool {
     same_key(a, b) || a.split(' ').any(|word| word.len() > 3 && b.split(' ').any(|other| same_key(word, other)))
 }
 
-/// Whether a name found is the one named: as it is written, or by what the gazetteer calls it.
+/// Whether a found name is the expected one, as written or by gazetteer key.
 fn meets(key: &str, found: &Entity) -> bool {
     overlapping(key, &found.key) || overlapping(key, &name_key(&found.text))
 }
@@ -259,7 +258,7 @@ fn names_of_real_russian_news() {
     }
 }
 
-/// Ukrainian has no documents here whose names are marked; what it can be held against is what the Russian side of a pair names.
+/// No Ukrainian documents are labelled, so the Russian translation is the reference.
 #[test]
 fn names_of_ukrainian_news_are_those_of_their_russian_translation() {
     let Some(text) = labelled::read("parallel_ru_uk/pairs.tsv.gz") else { return };

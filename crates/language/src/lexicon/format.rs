@@ -1,14 +1,13 @@
-//! How a file of the lexicon is written: a header, then one entry a line, its columns apart by tabs.
+//! The format of a lexicon file: a header, then an entry per line with tab-separated columns `form`, `kind`, `role`,
+//! `note` and optionally `value`.
 //!
-//! `form`, `kind`, `role`, `note` and, in files whose lists carry values, `value`. The build script reads the files with
-//! this module, so that a row that says nothing useful stops the build with its file and line.
+//! The build script uses this module, so an invalid row stops the build with file and line.
 
-/// What an entry is, as its file writes it.
+/// Kinds of entries as written in a file.
 pub(crate) const KINDS: [&str; 7] = ["word", "prefix", "phrase", "lemma", "suffix", "written", "part"];
 
 const HEADER: [&str; 5] = ["form", "kind", "role", "note", "value"];
 
-/// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line<'a> {
     pub(crate) form: &'a str,
@@ -17,7 +16,7 @@ pub(crate) struct Line<'a> {
     pub(crate) value: &'a str,
 }
 
-/// The entries of one file, or what is wrong with a line of it and which line that is.
+/// Returns the entries, or number and error of the first invalid line.
 pub(crate) fn lines(text: &str) -> Result<Vec<Line<'_>>, (usize, String)> {
     let mut all = text.lines().enumerate();
     let header: Vec<&str> = all.next().map(|(_, line)| line.split('\t').collect()).unwrap_or_default();

@@ -1,8 +1,6 @@
-//! What the lexicon holds, looked at as a whole: roles asked for and roles there, entries as tokens are, and what each
-//! prefix catches by accident.
+//! Tests of the lexicon: roles are used and exist, entries are normalised, prefixes match no names.
 //!
-//! `cargo test -p corroborate-language lexicon -- --nocapture` prints what the prefixes catch, so that whoever adds an entry
-//! sees what it does.
+//! `cargo test -p corroborate-language lexicon -- --nocapture` prints what prefixes match.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,10 +11,8 @@ use super::{Kind, entries, roles};
 use crate::word_list::WordList;
 use crate::{gazetteer, is_cyrillic, patterns, tokens};
 
-/// Where sources ask for roles.
 const SOURCES: [&str; 2] = ["src", "../judging/src"];
 
-/// The calls that take a role.
 const ASKING: [&str; 6] =
     ["Words::of(", "Words::of_language(", "Values::of(", "Parts::of(", "entries(", "by_language("];
 
@@ -38,7 +34,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
-/// The sources that ask for roles, this one aside.
+/// Returns the sources except this file.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let is_own = |path: &PathBuf| path.ends_with(Path::new(file!()).file_name().expect("this file has a name"));
@@ -46,7 +42,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     paths.map(|path| (path.clone(), read(&path))).collect()
 }
 
-/// Every role that the sources ask for: the text in quotes right behind a call that takes one, and in braces in a pattern.
+/// Returns the roles after such calls and in pattern braces.
 fn asked() -> BTreeSet<String> {
     let in_braces = Regex::new(r"\{([a-z_]+(?:\.[a-z_]+)+)(?:@[a-z]+)?\??\}").expect("a pattern of this test");
     let mut asked = BTreeSet::new();
@@ -72,7 +68,7 @@ fn every_role_asked_for_is_in_a_file_and_every_role_of_a_file_is_asked_for() {
     assert!(idle.is_empty(), "in the lexicon, and asked for by no code: {idle:?}");
 }
 
-/// The literal that a text begins with.
+/// Returns the leading literal.
 fn literal(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let (open, close) = if text.starts_with("r#") { ("r#\"", "\"#") } else { ("\"", "\"") };
@@ -96,7 +92,7 @@ fn every_pattern_of_the_sources_can_be_built() {
     assert!(count >= 40, "only {count} patterns were found");
 }
 
-/// Every line of the lexicon with its file and number.
+/// Returns each line with file and number.
 fn lines() -> Vec<(String, usize, Vec<String>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("lexicon");
     let mut all = Vec::new();
@@ -116,7 +112,7 @@ fn no_row_stands_twice() {
     for (file, line, row) in lines() {
         let [form, kind, role, _, values @ ..] = row.as_slice() else { continue };
         let language = file.split('/').next().unwrap_or_default().to_owned();
-        // A word may have two values of a role: "lose" is the opposite of two others.
+        // "lose" has two opposites.
         let key = (language, role.clone(), kind.clone(), form.clone(), values.to_vec());
         if let Some(first) = known.insert(key, format!("{file}:{line}")) {
             twice.push(format!("{file}:{line}: {form} of {role} stands in {first} already"));
@@ -125,13 +121,13 @@ fn no_row_stands_twice() {
     assert!(twice.is_empty(), "{}", twice.join("\n"));
 }
 
-/// Languages written in Cyrillic letters, besides Russian and Ukrainian; the others of the lexicon have none.
+/// Languages in Cyrillic letters, besides Russian and Ukrainian.
 const CYRILLIC: [&str; 9] = ["be", "bg", "kk", "ky", "mk", "mn", "tg", "tt", "uz"];
-/// Letters that Ukrainian has and Russian has not, and the other way round.
+/// Letters of one language only.
 const UKRAINIAN: &str = "іїєґ";
 const RUSSIAN: &str = "ыэъё";
 
-/// Rows with letters of another alphabet, with why they stand.
+/// Rows with foreign letters, and why.
 const FOREIGN: &[(&str, &str, &str)] = &[
     ("ru", "telegram каналы", "the name of the service is written in its own letters"),
     ("uk", "telegram канали", "the name of the service is written in its own letters"),
@@ -149,7 +145,7 @@ fn entries_have_the_letters_of_their_language_and_are_normalised_as_tokens_are()
         let foreign = match language {
             "uk" => letters.any(|letter| !is_cyrillic(letter) || RUSSIAN.contains(letter)),
             "ru" => letters.any(|letter| !is_cyrillic(letter) || UKRAINIAN.contains(letter)),
-            // Serbian has both.
+            // Serbian uses both alphabets.
             "sr" => false,
             other if CYRILLIC.contains(&other) => letters.any(|letter| !is_cyrillic(letter)),
             _ => letters.any(is_cyrillic),
@@ -167,10 +163,10 @@ fn entries_have_the_letters_of_their_language_and_are_normalised_as_tokens_are()
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Occurrences in the samples from which a word is frequent.
+/// Occurrences in the samples.
 const FREQUENT: usize = 3;
 
-/// The frequent words of the shipped samples, which are English, Russian and Ukrainian.
+/// Returns the frequent words of the shipped samples.
 fn frequent() -> BTreeSet<String> {
     let texts = [
         include_str!("../../../../tests/data/verdicts.jsonl"),
@@ -185,7 +181,7 @@ fn frequent() -> BTreeSet<String> {
     counts.into_iter().filter(|(_, count)| *count >= FREQUENT).map(|(word, _)| word).collect()
 }
 
-/// Roles whose prefixes may catch names, with why.
+/// Roles that may match names, and why.
 const OF_NAMES: &[(&str, &str)] = &[
     ("numbers.money.nation", "money is told apart by its nation: \"австралийских долларов\""),
     ("recurrence.again", "asked of words that are no names"),
@@ -198,7 +194,7 @@ const OF_NAMES: &[(&str, &str)] = &[
     ("scope.west", "the beginnings of \"западный\" and \"західний\" stand among the gazetteer's words themselves"),
 ];
 
-/// Names that a prefix catches, as (role, prefix, name, why it stands).
+/// Role, prefix, name, reason.
 const KNOWN: &[(&str, &str, &str, &str)] = &[];
 
 #[test]
@@ -222,7 +218,7 @@ fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
     assert!(wrong.is_empty(), "a prefix catches a name; write words instead, or the next letters: {wrong:#?}");
 }
 
-/// Roles whose lists have prefixes of words that much else begins like.
+/// Roles whose prefixes match many other words.
 const OF_VERDICTS_AND_EVENTS: [&str; 12] = [
     "factuality.",
     "figures.fate.",

@@ -1,35 +1,36 @@
-//! How much likelier two skeletons are renderings of one name than two names that met by chance.
+//! Scores how likely two skeletons are spellings of one name.
 //!
-//! `likeness.tsv` holds, for a sound of the Latin spelling (rows) and one of the Cyrillic (columns), ten times the natural
-//! logarithm of how much oftener the two stand for each other than chance has it, moved to where it best tells pairs from
-//! strangers that look alike; `_` is no sound, `$` none at the word's end. It was learnt from the larger part of Wikidata's
-//! names (`wd_russian_64`); the test `the_table_is_what_the_names_teach` learns it again and, with
-//! `CORROBORATE_MEASURE_ALL`, prints it.
+//! `likeness.tsv` has a row per Latin sound and a column per Cyrillic one. A value is ten times the log of how much
+//! more often they correspond than by chance, adjusted to separate pairs from similar strangers. `_` is no sound, `$`
+//! no final sound.
+//!
+//! The test `the_table_is_what_the_names_teach` trains it again from most Wikidata names (`wd_russian_64`) and prints
+//! it with `CORROBORATE_MEASURE_ALL`.
 
 use std::sync::LazyLock;
 
-/// Per sound of the longer skeleton: from here on two words are one name. Chosen on the fifth of the names that the table was
-/// not learnt from, where 95.3 % of the pairs and 4.4 of ten thousand strangers reach it, in the middle of where both
-/// targets hold; the test
-/// `real_pairs_meet_and_strangers_do_not` counts them among names of their own.
+/// Minimum per sound of the longer skeleton.
+///
+/// Chosen on held-out names: 95.3 % of pairs and 4.4 of 10,000 strangers reach it. The test
+/// `real_pairs_meet_and_strangers_do_not` checks it.
 pub(super) const SAME: f64 = 9.6;
 
-/// The same where one name is in the gazetteer and the other is not: only a slip of the pen may stand between them.
+/// The minimum if only one name is in the gazetteer: only a misspelling is allowed.
 pub(super) const NEARLY_EQUAL: f64 = 18.0;
 
-/// Under this two first sounds do not stand for each other.
+/// The minimum of two first sounds.
 const FOREIGN: i32 = -30;
 
-/// Longest skeleton that is compared; a name of more sounds is no name, and the table grows with the square.
+/// Longer skeletons are no names, and the cost is quadratic.
 const MOST_SOUNDS: usize = 40;
 
-/// Sounds of the table, in its order; behind them no sound, and no sound at the end.
+/// Sounds in table order; then no sound, and no final sound.
 const SOUNDS: &str = "CJSZabcdefghiklmnoprstuvz";
 const NONE: usize = 25;
 const END: usize = 26;
 const WIDTH: usize = 27;
 
-/// For sounds that the table has not: digits, other alphabets.
+/// Scores of sounds outside the table.
 const EQUAL: i32 = 30;
 const OTHER: i32 = -40;
 
@@ -46,7 +47,6 @@ fn cell(latin: usize, cyrillic: usize) -> i32 {
     TABLE.get(latin * WIDTH + cyrillic).copied().unwrap_or(OTHER)
 }
 
-/// What is known of one sound of a word.
 #[derive(Clone, Copy)]
 struct Sound {
     written: char,
@@ -65,7 +65,7 @@ fn pair(latin: Sound, cyrillic: Sound) -> i32 {
     }
 }
 
-/// The best alignment's sum, the first skeleton taken for the Latin spelling.
+/// Returns the best alignment's score, with `latin` as the Latin spelling.
 fn aligned(latin: &[Sound], cyrillic: &[Sound]) -> i32 {
     let left_out = |sound: Sound, none: usize| sound.place.map_or(OTHER, |place| cell(place, none));
     let put_in = |sound: Sound, none: usize| sound.place.map_or(OTHER, |place| cell(none, place));
@@ -93,8 +93,7 @@ fn aligned(latin: &[Sound], cyrillic: &[Sound]) -> i32 {
     row.last().copied().unwrap_or_default()
 }
 
-/// Ten times the mean log-odds per sound of the longer skeleton that two words are one name, whichever of them is the Latin
-/// spelling; the lowest number where their lengths are too far apart.
+/// Returns ten times the mean log-odds per sound, the better direction. Minimum if the lengths differ too much.
 pub(super) fn likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (sounds(a), sounds(b));
     let longest = a.len().max(b.len());
@@ -104,7 +103,7 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
     f64::from(aligned(&a, &b).max(aligned(&b, &a))) / longest as f64
 }
 
-/// Whether two skeletons can be one name at all: a cheap look at their first sounds before the table is filled.
+/// Whether the first sounds allow a match (cheap).
 pub(super) fn may_meet(a: &str, b: &str) -> bool {
     let mut first = sounds_ahead(a);
     let mut second = sounds_ahead(b);

@@ -1,5 +1,6 @@
-//! Centuries and millennia that something lasts: "over 4 centuries", "три века", "два століття". One with a rank is none, and
-//! ranks are often written without their ending: "в 19 веке", "the 18 and 19 centuries".
+//! Reads durations in centuries and millennia: "over 4 centuries", "три века".
+//!
+//! A ranked century is none, often without an ending: "в 19 веке", "the 18 and 19 centuries".
 
 use super::{Reader, Unit, Value, comparators, units, words};
 use crate::lexer::Lexeme;
@@ -8,42 +9,41 @@ use crate::lexicon::Words;
 static CENTURIES: Words = Words::of("numbers.ages.centuries");
 static MILLENNIA: Words = Words::of("numbers.ages.millennia");
 
-/// What stands behind two, three and four, and what stands behind more of them.
+/// Words after 2–4, and after more.
 static FEW: Words = Words::of("numbers.ages.few");
 static MANY: Words = Words::of("numbers.ages.many");
 
-/// Before a count in digits, for a rank would have another case there ("за 3 века"). A closed class.
+/// Before a count; a rank has another case ("за 3 века").
 const FOR: &[&str] = &["за", "через", "спустя"];
-/// The same before a genitive plural ("на протяжении 5 веков").
+/// Words before a genitive plural: "на протяжении 5 веков".
 static DURING: Words = Words::of("numbers.ages.during");
 
-/// Before a hundred runs at cricket: verbs, and what stands right before their count.
+/// Cricket: verbs before 100 runs, and words before their count.
 static SCORED: Words = Words::of("numbers.ages.scored");
 static HELD: Words = Words::of("numbers.ages.held");
-/// Behind centuries that passed, whatever stands before.
+/// Words after past centuries.
 static PASSED: Words = Words::of("numbers.ages.passed");
-/// What a hundred is part of at cricket, right behind it, and what it is made in.
+/// Cricket: nouns after "century", and competitions.
 static OF_A_HUNDRED: Words = Words::of("numbers.ages.of_a_hundred");
 static PLAYED: Words = Words::of("numbers.ages.played");
-/// Before spans of time that end or begin at a name ("for two centuries from London").
+/// A name may follow the duration: "for two centuries from London".
 static LASTED: Words = Words::of("numbers.ages.lasted");
-/// Spans that are told as the age of a thing: "centuries-old". A closed class.
+/// "centuries-old"
 const OF_AGE: &[&str] = &["decades", "centuries", "millennia"];
-/// Lexemes before a count among which a batsman is looked for.
+/// Lexemes searched for a batsman.
 const BATSMAN: usize = 4;
 
-/// The months in what a word names.
+/// Returns the months of a unit.
 fn months(word: &str) -> Option<f64> {
     CENTURIES.has(word).then_some(1_200.0).or_else(|| MILLENNIA.has(word).then_some(12_000.0))
 }
 
 impl Reader<'_> {
-    /// Whether a century or a millennium stands at an index.
     pub(super) fn is_an_age(&self, index: usize) -> bool {
         self.word_at(Some(index)).is_some_and(|word| months(word).is_some())
     }
 
-    /// The centuries behind a count.
+    /// Reads centuries after a count.
     pub(super) fn age_after(&self, value: Value) -> Option<units::Found> {
         let last = value.next.checked_sub(1)?;
         let joined = self.lexemes.get(value.next).is_some_and(|sign| sign.is_sign('-'))
@@ -72,7 +72,7 @@ impl Reader<'_> {
         })
     }
 
-    /// "the 18 and 19 centuries", "16–17 centuries": ranks without their endings.
+    /// Whether another rank precedes: "the 18 and 19 centuries".
     fn stands_behind_another(&self, number: usize) -> bool {
         let joint = number.checked_sub(1).and_then(|at| self.lexemes.get(at));
         joint.is_some_and(|joint| {
@@ -80,7 +80,7 @@ impl Reader<'_> {
         })
     }
 
-    /// "scored two centuries", "has 51 centuries" at cricket; "made two centuries ago" is none.
+    /// Whether it is a cricket score: "scored two centuries". "Made two centuries ago" is none.
     pub(super) fn is_batted(&self, number: usize) -> bool {
         let before = self.lexemes.get(number.saturating_sub(BATSMAN)..number).unwrap_or_default();
         let scored = before.iter().filter_map(Lexeme::word).any(|word| SCORED.has(word));
@@ -89,7 +89,7 @@ impl Reader<'_> {
         (scored || held || self.is_a_batsmans(number)) && !passed
     }
 
-    /// "Two centuries from Root", "a century stand", "three centuries in the series", "Kohli's three centuries".
+    /// Whether cricket is meant: "Two centuries from Root", "a century stand", "Kohli's three centuries".
     fn is_a_batsmans(&self, number: usize) -> bool {
         let word = |at: usize| self.word_at(Some(at));
         let capital = |at: Option<usize>| {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         made_by || made_in || of_someone || word(number + 2).is_some_and(|word| OF_A_HUNDRED.has(word))
     }
 
-    /// "12 centuries-old manuscripts": the figure counts what is so old.
+    /// Whether the figure counts things: "12 centuries-old manuscripts".
     pub(super) fn is_of_an_old_thing(&self, span: usize) -> bool {
         self.word_at(Some(span)).is_some_and(|word| OF_AGE.contains(&word))
             && self.lexemes.get(span + 1).is_some_and(|sign| sign.is_sign('-'))
@@ -112,8 +112,7 @@ impl Reader<'_> {
             && self.word_at(Some(span + 2)) == Some("old")
     }
 
-    /// Whether digits before centuries count them: "за 3 века", "более 5 веков", "2 тысячелетия назад". "Начало 18 века" does
-    /// not.
+    /// Whether digits count: "за 3 века", "более 5 веков", but not "Начало 18 века".
     fn lasts_so_many(&self, number: usize, word: &str, amount: f64) -> bool {
         let before = self.word_at(number.checked_sub(1)).unwrap_or_default();
         let back = matches!(self.word_at(Some(number + 2)), Some("назад" | "тому" | "спустя"));
@@ -123,7 +122,7 @@ impl Reader<'_> {
     }
 }
 
-/// The last word of "two and a half", "два с половиной".
+/// Whether it ends "two and a half".
 fn is_a_half(word: &str) -> bool {
     matches!(word, "half" | "половиной" | "половиною")
 }

@@ -1,5 +1,6 @@
-//! The unit that goes with a number: right behind it, behind a hyphen or an adjective, and inside of one ("1600-километровый").
-//! Degrees are of heat, unless the words beside them speak of a turn or an angle.
+//! Finds the unit of a number: after it, after a hyphen or adjective, or in an adjective ("1600-километровый").
+//!
+//! Degrees are temperatures unless a turn or angle is near.
 
 use crate::lexicon::Words;
 
@@ -7,18 +8,18 @@ use super::{Reader, Unit, Value, units, words};
 use crate::lexer::Lexeme;
 use crate::word_list::WordList;
 
-/// What has degrees that are no heat, where it stands behind them; a star ends a beginning.
+/// Words after degrees.
 static ANGLES: Words = Words::of("numbers.attached.angles");
-/// The same before them ("an angle of 45°").
+/// Words before degrees: "an angle of 45°".
 static ANGLES_BEFORE: Words = Words::of("numbers.attached.angles_before");
-/// What is done by so many degrees, and what may stand between.
+/// Verbs of turning, and words after them.
 static TURNED: Words = Words::of("numbers.attached.turned");
-/// Of those, what is done too: the number before it has an article or a hyphen then ("at 40 degrees turn the heat down").
+/// Ambiguous; an article or hyphen is needed ("at 40 degrees turn the heat down").
 static DONE: Words = Words::of("numbers.attached.done");
 static BEFORE_WHAT_IS_DONE: Words = Words::of("numbers.attached.before_what_is_done");
 static BY: Words = Words::of("numbers.attached.by");
 
-/// Endings of a declension. Letters.
+/// Maximum letters of a case ending.
 const ENDING: usize = 3;
 
 fn among(list: &WordList, word: &str) -> bool {
@@ -26,7 +27,7 @@ fn among(list: &WordList, word: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// The unit after a number, and the index after it. A hyphen may stand between ("5-km", "20-летний").
+    /// Returns the unit and the index after it: "5-km", "20-летний".
     pub(super) fn unit_after(&self, value: Value) -> (Option<units::Found>, usize) {
         let next = value.next;
         if let Some(age) = self.age_after(value) {
@@ -36,7 +37,7 @@ impl Reader<'_> {
             return (None, next);
         }
         let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
-        // "Три летних месяца": the adjective is no unit where one stands behind it.
+        // "Три летних месяца": the unit follows.
         if let Some(found) = self.span_behind_an_adjective(value).filter(|_| !glued) {
             return (Some(found), next + 1 + found.taken);
         }
@@ -44,15 +45,15 @@ impl Reader<'_> {
             return (None, next);
         }
         let rest = self.lexemes.get(next..).unwrap_or_default();
-        // "$1,000-$2,000": the sign behind the dash is the next figure's.
+        // "$1,000-$2,000": the next figure's sign.
         let word = rest.get(1).is_some_and(|unit| unit.word().is_some());
         let hyphen = usize::from(glued && word && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
-        // "5 год." are hours in Ukrainian, where Russian has years.
+        // Ukrainian hours, Russian years.
         if self.ukrainian && rest.get(hyphen).and_then(Lexeme::word) == Some("год") {
             let hours = units::Found { unit: Unit::Measure("s"), factor: 3_600.0, offset: 0.0, taken: 1 };
             return (Some(hours), next + hyphen + 1);
         }
-        // The sign of "€1.5m €6m" is the next figure's.
+        // The next figure's sign: "€1.5m €6m".
         let theirs = rest.first().zip(rest.get(1)).is_some_and(|(sign, number)| {
             units::currency_sign(sign).is_some() && number.is_number() && sign.end == number.start && !glued
         });
@@ -67,7 +68,7 @@ impl Reader<'_> {
         (None, next)
     }
 
-    /// "a 180° phase shift", "под углом 45 градусов", "turned 90 degrees". An oven has 180° too, but hardly 360.
+    /// Whether it is an angle: "a 180° phase shift", "turned 90 degrees". 180° may be an oven, 360° hardly.
     fn is_an_angle(&self, value: Value, degrees: usize, found: units::Found) -> bool {
         let Some(lexeme) = self.lexemes.get(degrees).filter(|_| found.taken == 1) else { return false };
         let sign = lexeme.is_sign('°') || lexeme.is_sign('º');
@@ -92,14 +93,14 @@ impl Reader<'_> {
         let joins = |steps: usize| self.word_at(back(steps)).is_some_and(|word| BY.has(word));
         // "An angle of about 45°", "повернул ключ на 90 градусов"
         let near = (1..=3).find(|steps| !joins(*steps)).is_some_and(|steps| is(back(steps), &ANGLES_BEFORE));
-        // "Turned colder by 5 degrees" is no turn.
+        // No turn: "Turned colder by 5 degrees".
         let object = if self.word_at(back(1)) == Some("на") { 3 } else { 1 };
         let turned = is(back(1), &TURNED) || (joins(1) && (2..2 + object).any(|steps| is(back(steps), &TURNED)));
         behind || near || turned || (sign && (value.amount - 360.0).abs() < 0.5)
     }
 }
 
-/// The unit that an adjective behind a number and its hyphen is made of: "15-дневный", "1600-километрового".
+/// Reads "15-дневный", "1600-километрового".
 fn in_an_adjective(lexeme: &Lexeme<'_>) -> Option<units::Found> {
     let (base, factor) = words::measure_of_an_adjective(lexeme.word()?)?;
     let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };

@@ -1,4 +1,6 @@
-//! "More than", "не менее", "майже": what a text says about a number beside its value.
+//! Comparators: "More than", "не менее", "майже".
+//!
+//! To add one: `numbers.comparators.*` in the lexicon.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +10,7 @@ use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::{self, Entry, Values, Words};
 use crate::{dates, tokens};
 
-/// Words right before a number. The longest that fits decides, so "no more than" is not "more than".
+/// The longest match wins, so "no more than" is not "more than".
 const BEFORE_SIGNS: &[(Comparator, &str)] = &[
     (Comparator::AtLeast, "≥"),
     (Comparator::MoreThan, ">"),
@@ -19,23 +21,23 @@ const BEFORE_SIGNS: &[(Comparator, &str)] = &[
     (Comparator::About, "±"),
 ];
 
-/// Words right after a number and its unit.
+/// After the unit.
 const AFTER_SIGNS: &[(Comparator, &str)] = &[(Comparator::AtLeast, "+")];
 
-/// Prepositions between a comparator and its number.
+/// Prepositions between comparator and number.
 static PREPOSITIONS: Words = Words::of("numbers.comparators.prepositions");
 
-/// Behind "больше" where it compares with what follows.
+/// Words that make "больше" a comparison.
 static THAN: Words = Words::of("numbers.comparators.than");
 
 impl Reader<'_> {
-    /// What stands before a number says of it, where that is no change, no span and no sign of its own.
+    /// Returns the comparator before a number, unless a change, period or minus explains it.
     pub(super) fn comparator(&self, index: usize, stated: Stated) -> Comparator {
-        // "Ниже -30": the comparator stands before the sign.
+        // "Ниже -30": the comparator precedes the sign.
         let told = index - usize::from(self.is_negative(index));
         let comparator = before(&self.lexemes, told).unwrap_or(Comparator::Exact);
         let means_nothing = match comparator {
-            // "с 5 до 10" is a change, "похолодает до -30" what is come to.
+            // "с 5 до 10" is a change; "похолодает до -30" a new value.
             Comparator::AtMost => {
                 let comes_to = matches!(self.word_at(told.checked_sub(1)), Some("до" | "to"));
                 self.closes_a_change(index) || (told < index && comes_to)
@@ -46,14 +48,13 @@ impl Reader<'_> {
         if means_nothing { Comparator::Exact } else { comparator }
     }
 
-    /// What stands behind a number says of it: right behind its unit, or behind the one or two words that it counts.
+    /// Returns the comparator after the unit or after one or two counted words.
     pub(super) fn told_after(&self, end: usize, counts: bool) -> Comparator {
         let behind = || (1..=2).filter(|_| counts).find_map(|counted| self.after_the_counted(end, counted));
         after(&self.lexemes, end).or_else(behind).unwrap_or(Comparator::Exact)
     }
 
-    /// "20 games or more", "10 матчей или больше". "5 books or more paper" and "5 книг и более 10 тетрадей" go on with something
-    /// else, and what has "three songs and more" has other things.
+    /// Reads "20 games or more", but not "5 books or more paper" or "three songs and more".
     fn after_the_counted(&self, end: usize, taken: usize) -> Option<Comparator> {
         let at = end + taken;
         let content = |at: usize| {
@@ -85,12 +86,12 @@ impl Reader<'_> {
 
 static COUNTED_AFTER: Values<Comparator> = Values::of("numbers.comparators.counted_after", named);
 
-/// The comparator that ends right before `index`.
+/// Returns the comparator before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
     static PATTERNS: LazyLock<Patterns> =
         LazyLock::new(|| Patterns::new(&all_before(), |pattern| pattern.rsplit(' ').collect()));
     let ending_at = |end: usize| PATTERNS.longest(|| lexemes.get(..end).into_iter().flatten().rev().map(text_of));
-    // "более чем в 20 странах", "почти на 5 %": a preposition may stand between, save for "выше на 5 %".
+    // "более чем в 20 странах", but not "выше на 5 %".
     let prepared = index
         .checked_sub(1)
         .filter(|at| lexemes.get(*at).and_then(Lexeme::word).is_some_and(|word| PREPOSITIONS.has(word)));
@@ -99,7 +100,7 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
         let compares = matches!(than, Some("чем" | "ніж" | "як"));
         ending_at(end).filter(|found| compares || matches!(found, Comparator::About | Comparator::AtLeast))
     };
-    // "как минимум, четыре": a limit may be set off by commas. A maximum that ends a clause is none.
+    // "как минимум, четыре"; a maximum before a comma ends its clause.
     let set_off = index.checked_sub(1).filter(|at| lexemes.get(*at).is_some_and(|lexeme| lexeme.is_sign(',')));
     let limit = |end: usize| ending_at(end).filter(|found| *found == Comparator::AtLeast);
     // "c. £66 million", "ca. US$5m"
@@ -111,7 +112,7 @@ pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator>
     ending_at(index).or_else(|| set_off.and_then(limit)).or_else(|| prepared.and_then(through))
 }
 
-/// The comparator that begins right at `index`, and how many lexemes it takes.
+/// Returns the comparator at `index`.
 pub(super) fn after(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {
     static PATTERNS: LazyLock<Patterns> =
         LazyLock::new(|| Patterns::new(&all_after(), |pattern| pattern.split(' ').collect()));
@@ -157,11 +158,11 @@ fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
     lexeme.word().unwrap_or(lexeme.text)
 }
 
-/// A table of patterns, split once: by the word that stands nearest to the number, the longest first.
+/// By the word nearest to the number, longest first.
 struct Patterns(HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>>);
 
 impl Patterns {
-    /// `outwards` gives a pattern's words, the one nearest to the number first.
+    /// Splits the table; `outwards` returns a pattern's words from the number outwards.
     fn new(table: &[(Comparator, &'static str)], outwards: impl Fn(&'static str) -> Vec<&'static str>) -> Self {
         let mut by_nearest: HashMap<&'static str, Vec<(Vec<&'static str>, Comparator)>> = HashMap::new();
         for (comparator, pattern) in table.iter().rev() {
@@ -170,14 +171,14 @@ impl Patterns {
                 by_nearest.entry(nearest).or_default().push((words, *comparator));
             }
         }
-        // Stable: of two that are equal the later one in the table comes first.
+        // Stable: of equal patterns the later wins.
         for patterns in by_nearest.values_mut() {
             patterns.sort_by_key(|(words, _)| std::cmp::Reverse(words.len()));
         }
         Self(by_nearest)
     }
 
-    /// What the longest pattern says that fits the words on that side of the number, the nearest first.
+    /// Returns the longest match, read outwards.
     fn longest<'a, I: Iterator<Item = &'a str>>(&self, outwards: impl Fn() -> I) -> Option<Comparator> {
         let patterns = self.0.get(outwards().next()?)?;
         let fits = |words: &[&str]| {
@@ -195,13 +196,13 @@ mod tests {
     use super::*;
     use crate::lexer::lex;
 
-    /// The table read as it stands, pattern by pattern: slow and plain.
+    /// Finds a match directly in the table: slow, but simple.
     fn plainly(table: &[(Comparator, &'static str)], fits: impl Fn(&[&str]) -> bool) -> Option<Comparator> {
         let split = table.iter().map(|(comparator, text)| (*comparator, text.split(' ').collect::<Vec<_>>()));
         split.filter(|(_, words)| fits(words)).max_by_key(|(_, words)| words.len()).map(|pair| pair.0)
     }
 
-    /// Words of the patterns in any order, and some that stand in none.
+    /// Words of the patterns in any order, and other words.
     fn texts() -> impl Strategy<Value = String> {
         let patterns = all_before().into_iter().chain(all_after()).map(|(_, pattern)| pattern);
         let mut pieces: Vec<&str> = patterns.flat_map(|pattern| pattern.split(' ').chain([pattern])).collect();

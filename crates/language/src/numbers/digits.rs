@@ -1,6 +1,6 @@
-//! Digits with separators, whatever the country groups and points them with.
+//! Parses digits with separators of any country.
 
-/// Value and unit of the last digit of digits with separators; `None` for what is no number ("1.2.3").
+/// Returns value and unit of the last digit; `None` for "1.2.3".
 pub(super) fn parse(text: &str, comma_decimal: bool, dot_groups: bool) -> Option<(f64, f64)> {
     let plain: String = text.chars().filter(|c| c.is_ascii_digit() || matches!(c, '.' | ',')).collect();
     let grouped = |separator: char| {

@@ -1,4 +1,6 @@
-//! Years that have their era beside them: "AD 79", "around 100 BC", "A.D. 590–1073", "250 г. до н. э.".
+//! Reads years with an era: "AD 79", "around 100 BC", "250 г. до н. э.".
+//!
+//! Words: `numbers.eras.*` in the lexicon.
 
 use crate::function_words::BETWEEN;
 use crate::lexicon::{self, Values, Words};
@@ -8,19 +10,19 @@ use crate::lexer::{Kind, Lexeme};
 use crate::word_list::WordList;
 use crate::{dates, has_cyrillic, tokens};
 
-/// The last year a year before Christ or of our era is looked for in; earlier figures with "BC" are ages of the earth.
+/// Larger figures with "BC" are geological ages.
 const FARTHEST: u32 = 20_000;
 
-/// Words of time before two years in brackets with the years in one, and words of a reign; a star ends a beginning.
+/// Words of time with their length in years, and words of a reign, before years in brackets.
 static YEARS: Values<f64> = Values::of("numbers.eras.years", lexicon::number);
 static REIGNS: Words = Words::of("numbers.eras.reigns");
-/// Who reigns: the years are theirs behind their name only ("the Emperor's soldiers (200–300)" are counted).
+/// Rulers, followed by their years; "the Emperor's soldiers (200–300)" are counted.
 static RULERS: Words = Words::of("numbers.eras.rulers");
-/// Lexemes before the brackets among which a word of time is looked for, and one of a reign.
+/// Lexemes searched for such words.
 const BEFORE_BRACKETS: usize = 6;
 const BEFORE_A_REIGN: usize = 4;
 
-/// Endings of a declension. Letters.
+/// Maximum letters of a case ending.
 const ENDING: usize = 4;
 
 fn among(list: &WordList, word: &str) -> bool {
@@ -28,7 +30,7 @@ fn among(list: &WordList, word: &str) -> bool {
 }
 
 impl Reader<'_> {
-    /// The year or the span of years at an index, and the index behind it. Years before Christ are negative.
+    /// Reads a year or period (negative before Christ) and the index after it.
     pub(super) fn of_an_era(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let year =
             |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|year| (1..FARTHEST).contains(year));
@@ -51,8 +53,7 @@ impl Reader<'_> {
             return None;
         };
         (years.0 <= years.1).then_some(())?;
-        // "Composed c. 730–700 BC" says of a work how long it took, and not that either year is a guess. Whoever lived "(c. 470–399
-        // BC)" has a year that is one.
+        // "Composed c. 730–700 BC" is a period; a life "(c. 470–399 BC)" has an approximate year.
         let opens = |steps: usize| {
             index.checked_sub(steps).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign('('))
         };
@@ -62,8 +63,8 @@ impl Reader<'_> {
         Some((vec![self.finish(index, end, years, Unit::Year, told.unwrap_or(Comparator::Exact), 1.0)], end))
     }
 
-    /// "a conflict of nearly fifty years (633 to 680)", "his reign (336–323)": two years, where words of time or of a reign stand
-    /// before the brackets. Other figures there count something ("in recent years (421–467)").
+    /// Reads "a conflict of nearly fifty years (633 to 680)", "his reign (336–323)", but not "in recent years
+    /// (421–467)".
     pub(super) fn years_in_brackets(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let sign = |at: Option<usize>, sign: char| {
             at.and_then(|at| self.lexemes.get(at)).is_some_and(|lexeme| lexeme.is_sign(sign))
@@ -85,8 +86,7 @@ impl Reader<'_> {
         })
     }
 
-    /// "The Emperor Heraclius (610–640)", "the reign of Trajan (98–117)": between such a word and the brackets at an index only a
-    /// name stands.
+    /// Whether only a name precedes the brackets: "The Emperor Heraclius (610–640)".
     fn is_of_a_reign(&self, opened: usize) -> bool {
         let mut named = false;
         for steps in 1..=BEFORE_A_REIGN {
@@ -104,7 +104,7 @@ impl Reader<'_> {
         false
     }
 
-    /// Whether a word of time goes with so many years: with the count before it.
+    /// Whether the word, with its count, lasts so many years.
     fn lasts_years(&self, at: usize, word: &str, years: f64) -> bool {
         let Some(each) = YEARS.get(word) else { return false };
         let ending_here = |back: usize| {
@@ -115,7 +115,7 @@ impl Reader<'_> {
         counted.is_some_and(|counted| (years - counted).abs() <= counted / 4.0 + 1.0)
     }
 
-    /// "'40": the year by its last two digits, of this century up to the thirties.
+    /// Reads "'40"; 00–39 are of this century.
     pub(super) fn short_year(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.text.len() == 2)?;
         let short = f64::from(lexeme.integer()?);
@@ -128,7 +128,7 @@ impl Reader<'_> {
         (apostrophe && free).then(|| (vec![one()], index + 1))
     }
 
-    /// The index behind "BC" and its like, which stands at `end` behind the years from `index` on.
+    /// Returns the index after "BC" at `end`, for the years from `index`.
     fn before_christ(&self, index: usize, end: usize) -> Option<usize> {
         let year = end.checked_sub(1).and_then(|at| self.lexemes.get(at)).and_then(Lexeme::integer)?;
         let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
@@ -140,14 +140,14 @@ impl Reader<'_> {
         }
     }
 
-    /// "500 BC residents": what is counted here, behind the dot of "B.C." too, so that the letters before are no era.
+    /// Whether a noun is counted ("500 BC residents"), so that the letters are no era.
     pub(super) fn counts_in_lower_case(&self, next: usize) -> bool {
         self.lexemes.get(next).is_some_and(|lexeme| {
             lexeme.text.starts_with(char::is_lowercase) && !tokens::content_stems(lexeme.text, self.language).is_empty()
         })
     }
 
-    /// "AD" or "A.D." right before an index. Two letters may be a party's, so that nothing is counted behind theirs.
+    /// Whether "AD" or "A.D." precedes. Without dots it may be a party, so nothing may be counted.
     fn is_ad(&self, index: usize, end: usize) -> bool {
         let sign = |at: usize| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign('.'));
         let dotted = index.checked_sub(4).is_some_and(|at| {

@@ -1,4 +1,6 @@
-//! Figures that name and do not count: ports, versions, orders, articles, addresses. They are exact.
+//! Finds figures that are names: ports, versions, orders, articles, addresses. They are compared exactly.
+//!
+//! Words: `numbers.identifiers.*` in the lexicon.
 
 use crate::lexicon::Words;
 
@@ -7,45 +9,45 @@ use crate::lexer::{Kind, Lexeme};
 use crate::tokens;
 use crate::word_list::WordList;
 
-/// Nouns whose number is a name wherever it stands right behind them; a star ends a beginning.
+/// Nouns whose number is always a name.
 static NUMBERED: Words = Words::of("numbers.identifiers.numbered");
 
-/// Nouns that are verbs too, or stand before counts as well: their number is a name where nothing is counted with it.
+/// Nouns whose number is a name if it counts nothing.
 static PERHAPS_NUMBERED: Words = Words::of("numbers.identifiers.perhaps_numbered");
 
-/// The same with a dot behind them.
+/// Abbreviations with a dot.
 static ABBREVIATED: Words = Words::of("numbers.identifiers.abbreviated");
 
-/// Words and signs between such a noun and its number ("the port is 4711", "order number: 48213").
+/// "the port is 4711", "order number: 48213"
 static JOINING: Words = Words::of("numbers.identifiers.joining");
 
-/// Lexemes before the joining word among which the noun is looked for ("the port of the Zandor is").
+/// Lexemes searched for the noun: "the port of the Zandor is".
 const SUBJECT: usize = 6;
 
-/// Endings of a declension. Letters.
+/// Maximum letters of a case ending.
 const ENDING: usize = 3;
 
 fn among(list: &WordList, word: &str) -> bool {
     list.has_form(word, ENDING)
 }
 
-/// What comes before "number 3" where that is a rank.
+/// Words before the rank "number 3".
 static CHARTED: Words = Words::of("numbers.identifiers.charted");
 
-/// What has places, or what they are the first ones in.
+/// Charts and areas of comparison.
 static CHARTS: Words = Words::of("numbers.identifiers.charts");
 
-/// The same behind "номер один в".
+/// Words after "номер один в".
 static CYRILLIC_CHARTS: Words = Words::of("numbers.identifiers.cyrillic_charts");
 
-/// Streets: a number behind one and a comma is a house.
+/// Words before a comma and a house number.
 static STREETS: Words = Words::of("numbers.identifiers.streets");
 
-/// Streets behind their house, where all between is written with capitals ("10 Downing Street").
+/// "10 Downing Street"
 static NAMED_STREETS: Words = Words::of("numbers.identifiers.named_streets");
 
 impl Reader<'_> {
-    /// The figure that names, and with it the other end of "pp. 23–45".
+    /// Returns one, or both of "pp. 23–45".
     pub(super) fn named(&self, start: usize, value: Value) -> (Vec<Quantity>, usize) {
         let one = |at: usize, value: Value| {
             let bounds = (value.amount, value.amount);
@@ -68,8 +70,7 @@ impl Reader<'_> {
         (named, value.next)
     }
 
-    /// "192.168.10.14", "1.2.3": the value of a figure with two or more dots that is no number in groups of three. It only
-    /// tells figures apart roughly; they are compared as written.
+    /// Returns a rough key of "192.168.10.14", "1.2.3"; such figures are compared as written.
     pub(super) fn dotted(&self, index: usize) -> Option<f64> {
         let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
         let written = lexeme.text.trim_end_matches('.');
@@ -88,8 +89,7 @@ impl Reader<'_> {
         Some(parts.iter().fold(0.0, |value, part| value * 1000.0 + part.parse::<f64>().unwrap_or(0.0)))
     }
 
-    /// Digits that belong to a name: letters or "№" right before them, letters that are no unit right after them, or a
-    /// word that says so before them.
+    /// Letters or "№" before the digits, letters after them that are no unit, or a numbered noun.
     pub(super) fn is_identifier(&self, index: usize, next: usize) -> bool {
         if self.counts_a_war(index, next) {
             return true;
@@ -122,7 +122,7 @@ impl Reader<'_> {
         if self.is_a_part_of_an_article(next) || self.is_before_a_street(next) || self.is_an_address(index) {
             return true;
         }
-        // "5G", "737MAX" — but not "50C", "5km", "10k", "1920x1080".
+        // "5G", "737MAX", but not "50C", "5km", "10k", "1920x1080".
         next == index + 1
             && self.glued(index, next)
             && !self.is_a_side(next)
@@ -130,14 +130,14 @@ impl Reader<'_> {
             && units::unit(self.lexemes.get(next..).unwrap_or_default(), true).is_none()
     }
 
-    /// "ч. 1 ст. 285", "1 ст. 110": the figure before a numbered article.
+    /// Whether it is like "ч. 1 ст. 285".
     fn is_a_part_of_an_article(&self, next: usize) -> bool {
         self.word_at(Some(next)).is_some_and(|word| word == "ст")
             && self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'))
             && self.lexemes.get(next + 2).is_some_and(Lexeme::is_number)
     }
 
-    /// "ул. Ленина, 12".
+    /// Whether it is a house number: "ул. Ленина, 12".
     fn is_a_house(&self, index: usize) -> bool {
         let Some(comma) = index.checked_sub(1).filter(|at| self.lexemes.get(*at).is_some_and(|sign| sign.is_sign(',')))
         else {
@@ -148,13 +148,12 @@ impl Reader<'_> {
         clause.iter().filter_map(Lexeme::word).any(|word| among(&STREETS, word))
     }
 
-    /// "Address: 525 W.", "Адрес: 12".
     fn is_an_address(&self, index: usize) -> bool {
         index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|sign| sign.is_sign(':'))
             && matches!(self.word_at(index.checked_sub(2)), Some("address" | "адрес" | "адреса"))
     }
 
-    /// "10 Downing Street", "525 W. Ottawa St".
+    /// Whether a street follows: "10 Downing Street".
     fn is_before_a_street(&self, next: usize) -> bool {
         let side = self.lexemes.get(next).is_some_and(|side| matches!(side.text, "N" | "S" | "E" | "W"));
         let dotted = side && self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
@@ -164,7 +163,7 @@ impl Reader<'_> {
         name.iter().skip(1).any(|word| NAMED_STREETS.has(word))
     }
 
-    /// Whether a sign joins the figure with what it is told of ("port: 4711").
+    /// Whether a sign joins it to a noun: "port: 4711".
     pub(super) fn is_told_at(&self, index: usize) -> bool {
         index
             .checked_sub(1)
@@ -173,7 +172,7 @@ impl Reader<'_> {
     }
 
     fn is_numbered(&self, word: &str, next: usize) -> bool {
-        // "Часть 2 статьи 105": what follows has a number of its own and is not counted.
+        // "Часть 2 статьи 105": the noun has its own number.
         let numbered_itself = || {
             self.word_at(Some(next)).is_some_and(|word| among(&NUMBERED, word))
                 && self.lexemes.get(next + 1).is_some_and(Lexeme::is_number)
@@ -181,7 +180,7 @@ impl Reader<'_> {
         among(&NUMBERED, word) || (among(&PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || numbered_itself()))
     }
 
-    /// "number 9 on the Billboard chart", "world number seven", "peaked at number 3": a rank.
+    /// Whether it is a rank: "number 9 on the Billboard chart", "peaked at number 3".
     pub(super) fn is_a_place_in_a_chart(&self, index: usize, value: Value) -> bool {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
         let dotted = index.checked_sub(1).and_then(|at| self.lexemes.get(at)).is_some_and(|dot| dot.is_sign('.'))
@@ -191,7 +190,7 @@ impl Reader<'_> {
             || back(2).is_some_and(|word| among(&CHARTED, word))
             || back(3).is_some_and(|word| among(&CHARTED, word));
         let on_the = matches!(self.word_at(Some(value.next)), Some("on" | "in")) && self.names_a_chart(value.next + 1);
-        // "No. 15 on its list" has a place, "no one in the world" is nobody.
+        // "No. 15 on its list" is a rank, "no one in the world" is not.
         let digits = self.lexemes.get(index).is_some_and(Lexeme::is_number);
         let numbered = dotted || back(1) == Some("number") || (back(1) == Some("no") && digits);
         // "номер один в мире"
@@ -202,7 +201,7 @@ impl Reader<'_> {
         (numbered || first) && value.scaled.is_none() && (charted || on_the || first)
     }
 
-    /// "the Billboard chart", "terms of sales": "the route" has numbers of its own.
+    /// Whether a chart follows: "the Billboard chart", not "the route".
     fn names_a_chart(&self, from: usize) -> bool {
         let word = |at: usize| self.word_at(Some(at));
         let named = |lexeme: &Lexeme<'_>| {
@@ -212,7 +211,7 @@ impl Reader<'_> {
         opens && self.lexemes.iter().skip(from).take(5).any(named)
     }
 
-    /// Neither a unit nor a thing counted follows.
+    /// Whether no unit and no counted noun follows.
     pub(super) fn counts_nothing(&self, next: usize) -> bool {
         let rest = self.lexemes.get(next..).unwrap_or_default();
         if rest.first().is_some_and(|sign| sign.is_sign('%') || sign.is_sign('°')) || units::unit(rest, false).is_some()
@@ -223,7 +222,7 @@ impl Reader<'_> {
         counted.is_none_or(|lexeme| tokens::content_stems(lexeme.text, self.language).is_empty())
     }
 
-    /// "Python 3.14": a decimal right behind a name, with no unit.
+    /// Whether it is a version: "Python 3.14".
     fn is_release(&self, index: usize, next: usize, before: &Lexeme<'_>) -> bool {
         let decimal = self.lexemes.get(index).is_some_and(|lexeme| {
             lexeme.text.split_once('.').is_some_and(|(head, tail)| !head.is_empty() && !tail.is_empty())
@@ -233,7 +232,7 @@ impl Reader<'_> {
         decimal && named && !function && next == index + 1 && self.counts_nothing(next)
     }
 
-    /// "The port is 4711", "order number: 48213": what is told of a numbered thing, where nothing is counted.
+    /// Whether it belongs to an earlier noun: "The port is 4711".
     fn is_told_of_a_numbered(&self, index: usize, next: usize) -> bool {
         let joins = |lexeme: &Lexeme<'_>| match lexeme.word() {
             Some(word) => JOINING.has(word),
@@ -249,7 +248,7 @@ impl Reader<'_> {
         let clause = subject.rsplit(ends).next().unwrap_or_default();
         clause.iter().enumerate().any(|(at, lexeme)| {
             let Some(word) = lexeme.word() else { return false };
-            // "The number of the dead is 37": a number of something counts it.
+            // A count: "The number of the dead is 37".
             let counts = matches!(word, "number" | "no" | "nos")
                 && clause.get(at + 1).and_then(Lexeme::word).is_some_and(|next| next == "of");
             !counts && (among(&NUMBERED, word) || among(&PERHAPS_NUMBERED, word))

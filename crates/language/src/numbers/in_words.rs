@@ -1,4 +1,6 @@
-//! Numbers in words where they stand: counts, ranks, "twice", and spans that are adjectives.
+//! Reads numbers in words: counts, ranks, "twice", durations in adjectives.
+//!
+//! Words: `numbers.in_words.*` in the lexicon.
 
 use super::{Comparator, Quantity, Reader, Unit, Value, comparators, passed_over, units, words};
 use crate::function_words::AND;
@@ -7,49 +9,47 @@ use crate::lexicon::Words;
 use crate::tokens;
 use crate::word_list::WordList;
 
-/// Words that open a number and are none.
+/// Words that can begin a number but are none.
 static OPENING_A_NUMBER: Words = Words::of("numbers.in_words.opening");
 
 static ONLY: Words = Words::of("numbers.in_words.only");
 
-/// What joins two counts: "one or two".
 static OR: Words = Words::of("numbers.in_words.or");
 
-/// What stands before a span without a number that has passed or is full: "через час", "целый год".
+/// Words before a duration that passed or is full: "через час", "целый год".
 static BEFORE_A_PASSING: Words = Words::of("numbers.in_words.before_a_passing");
 
-/// What stands before a span without a number that something lasted: "в течение часа".
+/// Words before a duration that lasted: "в течение часа".
 static BEFORE_A_LASTING: Words = Words::of("numbers.in_words.before_a_lasting");
 
-/// Words that must follow "one day" for it to be a span: without them it is a day like any other.
+/// Words that make "one day" a duration.
 static AFTER_ONE_DAY: Words = Words::of("numbers.in_words.after_one_day");
 
-/// Spans that "a" is one of.
 static SPANS: Words = Words::of("numbers.in_words.spans");
 
-/// Lengths and weights that "a" is one of, and what stands behind such a length.
+/// Measures after "a", and words after them.
 static STRETCHES: Words = Words::of("numbers.in_words.stretches");
 static BEHIND_A_STRETCH: Words = Words::of("numbers.in_words.behind_a_stretch");
-/// The same behind "about a mile": what is no thing of that length ("over a foot injury").
+/// Words after "about a mile"; "over a foot injury" is no length.
 static BEHIND_A_ROUGH_STRETCH: Words = Words::of("numbers.in_words.behind_a_rough_stretch");
 
-/// Spans in the singular that a number stands behind only where it says how long ago.
+/// Durations that a number follows only with "ago".
 static INVERTED_AGO: Words = Words::of("numbers.in_words.inverted_ago");
 
-/// Plurals that a rough number stands behind, and words that have counted them already.
+/// Plurals that an approximate number follows, and words that already count them.
 static INVERTED: Words = Words::of("numbers.in_words.inverted");
 static MANY: Words = Words::of("numbers.in_words.many");
 
-/// Who is counted where a span stands before the number by chance.
+/// Counted people, if the duration before the number is not its unit.
 static PEOPLE: Words = Words::of("numbers.in_words.people");
 
-/// One span where the preposition wants the accusative, and where it wants the genitive.
+/// One duration in the accusative; `LASTING` has the genitive.
 static PASSING: Words = Words::of("numbers.in_words.passing");
-/// One of a measure in the genitive, as a comparator wants it.
+/// One measure in the genitive, after a comparator.
 static OF_ONE: Words = Words::of("numbers.in_words.of_one");
 static LASTING: Words = Words::of("numbers.in_words.lasting");
 
-/// "Последних", "праздничных", "останніх": what such a word stands before is told of, and not counted behind.
+/// Whether it is like "последних": a number after its noun does not count the noun.
 fn is_plural_adjective(word: &str) -> bool {
     ["их", "ых", "іх"].iter().any(|ending| word.ends_with(ending))
 }
@@ -65,7 +65,6 @@ impl Reader<'_> {
         }
         let plain = |amount, next| Value { amount, last_digit: 1.0, next, scaled: None, ordinal: false };
         if let Some(times) = words::times(word) {
-            // "Twice as many" compares.
             let compares = self.lexemes.get(index + 1).and_then(Lexeme::word) == Some("as");
             return (!compares).then(|| plain(times, index + 1));
         }
@@ -111,7 +110,6 @@ impl Reader<'_> {
             }
         }
         let Some(spelled) = words::spelled(&run) else {
-            // "ranked number one"
             let is_one = words::cardinal(word).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
             let ranked = is_one && self.is_a_place_in_a_chart(index, plain(1.0, index + 1));
             return (ranked
@@ -129,7 +127,7 @@ impl Reader<'_> {
         (self.ukrainian && words::is_second_in_ukrainian(word)).then_some(2.0)
     }
 
-    /// "third", "двадцатое", "twenty-first", "сімдесят п'ятому": the rank and the index after it.
+    /// Reads "third", "twenty-first", "двадцатое". Returns the rank and the index after it.
     fn rank(&self, index: usize) -> Option<(f64, usize)> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let first = word(index)?;
@@ -142,13 +140,13 @@ impl Reader<'_> {
         Some((tens + rank, next + 1))
     }
 
-    /// "one hour", "один километр": one of something that is measured. On its own "one" is a pronoun.
+    /// Whether "one" counts a unit ("one hour") and is not a pronoun.
     fn is_one_of_a_unit(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         if matches!(word(index), Some("a" | "an")) {
             return self.is_a_span(index);
         }
-        // "the one year he had" is a pronoun still.
+        // A pronoun: "the one year he had".
         if index.checked_sub(1).and_then(word) == Some("the") {
             return false;
         }
@@ -159,7 +157,7 @@ impl Reader<'_> {
         is_one && is_span && self.is_measured(index + 1 + hyphen)
     }
 
-    /// "two sons and one daughter", "one goal and two assists": counted where its neighbour is.
+    /// Whether a neighbour is counted too: "two sons and one daughter".
     fn is_one_beside_others(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let counted = |at: usize| {
@@ -168,7 +166,7 @@ impl Reader<'_> {
         };
         let joins = |at: usize| AND.has_this(word(at));
         let is_one = word(index).and_then(words::cardinal).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);
-        // "Not only one victim but two" are not one.
+        // "Not only one victim but two" is not one.
         let only = ONLY.has_this(index.checked_sub(1).and_then(word))
             && !matches!(index.checked_sub(2).and_then(word), Some("not" | "не"));
         let noun = self
@@ -181,9 +179,9 @@ impl Reader<'_> {
         is_one && noun && (before || after || only)
     }
 
-    /// "лет двадцать назад", "хвилин десять": a count behind what it counts is roughly meant. Its unit.
+    /// Reads the unit before an approximate number: "лет двадцать назад".
     pub(super) fn told_behind(&self, index: usize, end: usize) -> Option<units::Found> {
-        // "года 3-4 назад": behind a range the word stands farther off.
+        // "года 3-4 назад"
         let farther = end + 2 * usize::from(self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-')));
         let ago = [end, farther].into_iter().any(|at| matches!(self.word_at(Some(at)), Some("назад" | "тому")));
         // "лет на двадцать", "грамів на 200"
@@ -196,8 +194,7 @@ impl Reader<'_> {
             !before.is_number() && before.word().is_none_or(|word| words::cardinal(word).is_none() && !MANY.has(word))
         });
         let found = units::unit(self.lexemes.get(unit..index - joined)?, false)?;
-        // In words it counts the minutes whatever follows: "минут пятнадцать пешком". "После рабочих часов три человека" does
-        // not.
+        // "минут пятнадцать пешком" counts; "После рабочих часов три человека" does not.
         let spelled = matches!(self.word_at(Some(unit)), Some("минут" | "хвилин" | "часов" | "годин"))
             && self.word_at(Some(index)).is_some()
             && !before.and_then(Lexeme::word).is_some_and(is_plural_adjective)
@@ -205,8 +202,7 @@ impl Reader<'_> {
         (free && (ago || spelled || self.counts_nothing(end))).then_some(found)
     }
 
-    /// The span of "два последних года", "three full days". "Rose to 450 last year" has none: in English only a plural is told
-    /// with its number.
+    /// Reads "два последних года", "three full days"; in English only plurals ("450 last year").
     pub(super) fn span_behind_an_adjective(&self, value: Value) -> Option<units::Found> {
         let adjective = self.word_at(Some(value.next)).filter(|word| words::stands_before_a_span(word))?;
         let plural = value.amount <= 100.0 && self.word_at(Some(value.next + 1))?.ends_with('s');
@@ -215,12 +211,11 @@ impl Reader<'_> {
         (is_span && value.scaled.is_none() && (plural || !adjective.is_ascii())).then_some(found)
     }
 
-    /// Digits alone that could be a year.
     pub(super) fn has_four_digits(&self, index: usize) -> bool {
         self.lexemes.get(index).is_some_and(|lexeme| lexeme.text.len() == 4 && lexeme.integer().is_some())
     }
 
-    /// "one to two years", "один-два дня".
+    /// Reads "one to two years", "один-два дня".
     fn is_one_or_two(&self, index: usize) -> bool {
         let joins = self
             .lexemes
@@ -234,14 +229,14 @@ impl Reader<'_> {
         self.is_an_age(index) || units::unit(self.lexemes.get(index..).unwrap_or_default(), false).is_some()
     }
 
-    /// "a whole year": the adjective before a span.
+    /// Whether "a whole year" begins here.
     fn is_a_whole(&self, index: usize) -> bool {
         matches!(self.word_at(Some(index)), Some("a" | "an"))
             && matches!(self.word_at(Some(index + 1)), Some("whole" | "entire"))
             && self.word_at(Some(index + 2)).is_some_and(|unit| SPANS.has(unit))
     }
 
-    /// "a week before", "a year later", "for a month", "more than an hour". "$500 a week" is a rate.
+    /// Whether "a" begins a duration: "a week before", "more than an hour". "$500 a week" is a rate.
     fn is_a_span(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let spans = word(index + 1).is_some_and(|unit| SPANS.has(unit));
@@ -256,7 +251,7 @@ impl Reader<'_> {
         if stretch && (behind(&BEHIND_A_STRETCH) || ((ends || behind(&BEHIND_A_ROUGH_STRETCH)) && told())) {
             return true;
         }
-        // "A year ago" is a date already.
+        // "A year ago" is read as a date.
         let ago = matches!(word(index + 1), Some("decade" | "century")) && word(index + 2) == Some("ago");
         if word(index + 1) == Some("century") && self.is_batted(index) {
             return false;
@@ -269,7 +264,7 @@ impl Reader<'_> {
                     || comparators::before(&self.lexemes, index).is_some())
     }
 
-    /// "через год", "за неделю до", "в течение месяца": the unit alone is one of it.
+    /// Whether a unit means one of it: "через год", "в течение месяца".
     fn is_a_lone_span(&self, index: usize) -> bool {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let (Some(before), Some(unit)) = (index.checked_sub(1).and_then(word), word(index)) else { return false };
@@ -288,7 +283,7 @@ impl Reader<'_> {
             word if BEFORE_A_LASTING.has(word) => LASTING.has(unit),
             // "Около часа", "более года"
             _ => {
-                // "До часа" may be a time of day, and "до метра" a distance from somewhere.
+                // A time of day ("до часа") or a distance ("до метра").
                 (LASTING.has(unit) || OF_ONE.has(unit))
                     && before != "до"
                     && !(unit == "века" && matches!(before, "ниже" | "выше"))
@@ -298,7 +293,7 @@ impl Reader<'_> {
         told && !goes_on
     }
 
-    /// "с лишним", "з гаком" behind a number: the index after it.
+    /// Returns the index after "с лишним" or "з гаком".
     pub(super) fn and_some_more(&self, next: usize) -> Option<usize> {
         let more = match self.word_at(Some(next))? {
             "с" => matches!(self.word_at(Some(next + 1)), Some("лишним" | "небольшим")),
@@ -308,7 +303,7 @@ impl Reader<'_> {
         more.then_some(next + 2)
     }
 
-    /// "двухдневный", "чотирирічна": a span inside an adjective; "втроём", "удвох": people told in one word.
+    /// Reads "двухдневный", "чотирирічна" (durations) and "втроём", "удвох" (people).
     pub(super) fn spanning(&self, index: usize) -> Option<Quantity> {
         let word = self.lexemes.get(index)?.word()?;
         if let Some((span, base)) = words::half_spans(word) {
@@ -321,13 +316,13 @@ impl Reader<'_> {
         let (value, base, factor) = words::spanning(word)?;
         let span = value * factor;
         let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
-        // "Примерно двухмесячный", "более чем двухлетний"; "выше двухметрового забора" is as it stands.
+        // "Более чем двухлетний" has a comparator; "выше двухметрового забора" has none.
         let than = matches!(self.word_at(index.checked_sub(1)), Some("чем" | "ніж" | "як"));
         let told = comparators::before(&self.lexemes, index).filter(|told| than || *told == Comparator::About);
         Some(self.finish(index, index + 1, (span, span), unit, told.unwrap_or(Comparator::Exact), factor))
     }
 
-    /// "с половиной", "and a half" behind a number: the index after it.
+    /// Returns the index after "с половиной" or "and a half".
     pub(super) fn and_a_half(&self, next: usize) -> Option<usize> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         match (word(next)?, word(next + 1)?) {
@@ -337,7 +332,7 @@ impl Reader<'_> {
         }
     }
 
-    /// ".5": the decimals of a number that is written without its whole part.
+    /// Returns the decimals of ".5".
     pub(super) fn without_a_whole(&self, index: usize) -> Option<&str> {
         let point = self.lexemes.get(index).filter(|lexeme| lexeme.is_sign('.'))?;
         let free = index

@@ -1,25 +1,24 @@
-//! Spans told in several units: "two years and eight months", "three hours, 11 minutes and 48 seconds", "2h 11m 48s".
+//! Reads durations in several units: "two years and eight months", "2h 11m 48s".
 
 use super::{Quantity, Reader, Stated, Unit, units};
 use crate::function_words::{AND_OR_Y, BETWEEN};
 use crate::lexer::Lexeme;
 use crate::lexicon::Words;
 
-/// Spans cut short, behind which a point ends no sentence.
+/// Abbreviations whose dot ends no sentence.
 static SHORT_SPANS: Words = Words::of("numbers.joined.short_span");
 
-/// Behind a span that a bare comma parts from the one before it, where it is told of something else: "three years, six months
-/// of which were suspended", "3 года, 2 месяца назад уволился".
+/// Words after a comma they separate: "three years, six months of which were suspended".
 static TOLD_APART: Words = Words::of("numbers.joined.told_apart");
 
-/// Who says so tells of two.
+/// "respectively" means two durations.
 static IN_TURN: Words = Words::of("numbers.joined.in_turn");
-/// Lexemes behind the first span, and before it, among which that is looked for.
+/// Lexemes searched after and before.
 const IN_TURN_BEHIND: usize = 10;
 const IN_TURN_BEFORE: usize = 3;
 
 impl Reader<'_> {
-    /// The one span of what is told in several units, from the largest down.
+    /// Reads one duration, largest unit first.
     pub(super) fn joined_span(&self, index: usize, first: Stated) -> Option<(Vec<Quantity>, usize)> {
         let mut last = first.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")))?;
         // "between 2 hours and 30 minutes"
@@ -36,8 +35,7 @@ impl Reader<'_> {
             .then(|| (vec![self.finish(index, end, (span, span), last.unit, comparator, last.factor)], end))
     }
 
-    /// What follows a span in a smaller unit, or as a half of its own, and is less than one of the larger: the figure, its unit,
-    /// and the index behind it.
+    /// Reads a smaller unit (less than one larger) or a half: figure, unit, index after it.
     fn smaller_part(&self, end: usize, larger: units::Found) -> Option<(f64, units::Found, usize)> {
         // "a century and a half", "год с половиной"
         if let Some(next) = self.and_a_half(end) {
@@ -56,7 +54,7 @@ impl Reader<'_> {
             let (unit, next) = self.unit_after(value);
             (unit?, next)
         };
-        // "two-year and six-month sentences" are two.
+        // Two: "two-year and six-month sentences".
         let apart = and && sign(value.next, '-');
         let smaller = unit.unit == larger.unit && value.amount * unit.factor < larger.factor - 1e-9;
         let bare = comma > stop && !and;
@@ -64,7 +62,7 @@ impl Reader<'_> {
         (smaller && unit.factor < larger.factor && !apart).then_some((value.amount, unit, next))
     }
 
-    /// "Four years and six months respectively": two spans of two.
+    /// Whether there are two: "Four years and six months respectively".
     fn is_in_turn(&self, index: usize, end: usize) -> bool {
         let in_turn = |lexeme: &Lexeme<'_>| lexeme.word().is_some_and(|word| IN_TURN.has(word));
         let before = self.lexemes.get(index.saturating_sub(IN_TURN_BEFORE)..index).unwrap_or_default();
@@ -77,7 +75,7 @@ impl Reader<'_> {
         before.iter().any(in_turn) || behind.any(in_turn)
     }
 
-    /// The "m" and the "s" of "2h 11m 48s", which elsewhere are metres and no unit.
+    /// Reads "m" and "s" in "2h 11m 48s"; elsewhere metres and nothing.
     fn letter_of_a_clock(&self, end: usize, next: usize) -> Option<units::Found> {
         let factor = match (self.word_at(end.checked_sub(1))?, self.word_at(Some(next))?) {
             ("h" | "ч", "m" | "м") if self.glued(next.checked_sub(1)?, next) => 60.0,

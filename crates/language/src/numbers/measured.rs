@@ -1,6 +1,6 @@
-//! The quantities and dates of real sentences, held against what a reader says they are: `tests/data/quantities.tsv`.
+//! Measures quantities and dates against labelled sentences (`tests/data/quantities.tsv`).
 //!
-//! Every row was counted before it was looked at and looked at since; `docs/quality.md` has both figures.
+//! `docs/quality.md` has results before and after the rows were inspected.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use chrono::{Datelike as _, NaiveDate};
 use super::{Comparator, Quantity, Unit, quantities};
 use crate::dates::{self, DateMention};
 
-/// One thing a sentence states, as the table writes it.
+/// A labelled value of a sentence.
 #[derive(Debug, Clone, PartialEq)]
 enum Stated {
     Quantity { comparator: Comparator, low: f64, high: f64, unit: String },
@@ -53,7 +53,7 @@ impl Stated {
         Self::Quantity { comparator, low: number(low), high: number(high), unit: unit.to_owned() }
     }
 
-    /// A day (2019-05-17), a month (2019-05) or a decade (1990s).
+    /// Reads 2019-05-17, 2019-05 or 1990s.
     fn date(word: &str) -> Option<Self> {
         if let Some(decade) = word.strip_suffix('s').and_then(|year| year.parse().ok()) {
             return Some(Self::Date(
@@ -84,7 +84,7 @@ fn unit(unit: Unit) -> Option<String> {
     })
 }
 
-/// Years of a period are two; a number that names something is none.
+/// Returns the values: a period gives two years, an identifier none.
 fn stated(quantity: &Quantity) -> Vec<Stated> {
     let Some(unit) = unit(quantity.unit) else { return Vec::new() };
     let Quantity { comparator, low, high, .. } = *quantity;
@@ -113,7 +113,7 @@ fn found(text: &str, language: &str) -> Vec<Stated> {
             // The years of a period.
             all.extend([from, to].map(|year| year_of(f64::from(year))));
         } else if of_one_month && !whole {
-            // "November 14–16, 2003": its first day and its last, as the table has them.
+            // "November 14–16, 2003": first and last day.
             all.extend([date.start, date.end].map(|day| Stated::Date(day, day)));
         } else {
             all.push(Stated::Date(date.start, date.end));
@@ -157,7 +157,7 @@ impl Tally {
         self.right as f64 / self.labelled as f64
     }
 
-    /// Right ones of all that are labelled or found.
+    /// Returns the right ones as a share of all labelled and extra ones.
     fn exact(&self) -> f64 {
         self.right as f64 / (self.labelled + self.extra) as f64
     }
@@ -185,6 +185,6 @@ fn quantities_of_real_sentences_are_read_as_a_reader_reads_them() {
         all.exact()
     );
     assert!(rows >= 300);
-    // What is reached today, less a little: a change that loses more than it wins shows here.
+    // Slightly below the current result.
     assert!(all.share() >= 0.968 && all.exact() >= 0.90, "{:.3} {:.3}", all.share(), all.exact());
 }

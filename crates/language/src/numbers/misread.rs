@@ -1,8 +1,8 @@
-//! Sentences that were once read as something they do not say, and beside each its likes that must stay as they are.
+//! Sentences that were once misread, and similar ones that must not change.
 
 use super::*;
 
-/// All that a text states, as the table of real sentences writes it; a figure that names has the unit "id".
+/// Writes all values in the table's format; identifiers have the unit "id".
 fn told(text: &str) -> String {
     let one = |quantity: &Quantity| {
         let mark = match quantity.comparator {

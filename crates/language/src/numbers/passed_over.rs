@@ -1,34 +1,33 @@
-//! Figures that say nothing of how many: times of day, telephone numbers, the marks of a list, days without a year.
+//! Finds figures that are no quantities: times of day, telephone numbers, list marks, days without a year.
+//!
+//! Words: `numbers.passed_over.*` in the lexicon.
 
 use super::{Reader, dates, digits, units, words};
 use crate::function_words::AND_OR_Y;
 use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::Words;
 
-/// What stands before "1 of the": is, and its like.
 static IS_ONE: Words = Words::of("numbers.passed_over.is_one");
 
-/// What follows "1 of": those of whom it is one.
 static OF_THEM: Words = Words::of("numbers.passed_over.of_them");
 
 static HOUR_WORDS: Words = Words::of("numbers.passed_over.hour");
 
 static HOURS_COUNTED: Words = Words::of("numbers.passed_over.hour_counted");
 
-/// Words behind an hour: of the day, not of a span.
+/// Words after an hour of the day.
 static HOURS_OF_DAY: Words = Words::of("numbers.passed_over.hours_of_day");
-/// The same, which after two, three and four may be a count of evenings and mornings.
+/// Parts of the day; after 2–4 possibly counts ("три вечера").
 static PARTS_OF_DAY: Words = Words::of("numbers.passed_over.parts_of_day");
 
-/// Behind "часов": the hour is one of the day.
+/// Words after "часов" for an hour of the day.
 static OF_DAY: Words = Words::of("numbers.passed_over.of_day");
 
-/// Whether the word behind an hour says which part of the day it is in.
 pub(super) fn is_part_of_day(word: &str) -> bool {
     OF_DAY.has(word)
 }
 
-/// "10.40", "9", "2130": what is an hour where letters behind it say in whose time.
+/// Whether digits can be an hour before a zone: "10.40", "2130".
 fn is_an_hour(digits: &str) -> bool {
     let (hour, minute) = match (digits.split_once('.'), digits.len()) {
         (Some((hour, minute)), _) => (hour, minute),
@@ -39,23 +38,22 @@ fn is_an_hour(digits: &str) -> bool {
     below(hour, 24) && minute.len() == 2 && below(minute, 59)
 }
 
-/// What begins at an hour that a dash joins to it.
+/// Events that begin at the hour.
 static BEGINNINGS: Words = Words::of("numbers.passed_over.beginnings");
 
-/// Beginnings of what is appointed for so many hours, and not for an hour of the day.
+/// Events that last the hours.
 static LASTING: Words = Words::of("numbers.passed_over.lasting");
-/// Lexemes before the hours among which it is looked for.
+/// Lexemes searched for such a word.
 const APPOINTED: usize = 7;
 
-/// Groups of a telephone number that are looked at.
 const MOST_GROUPS: usize = 8;
-/// Lexemes among which the mark before a mark, or the bracket that was opened, is looked for.
+/// Lexemes back to the previous mark or opening bracket.
 const FARTHEST_MARK: usize = 100;
-/// Lexemes of a reference on either side of a figure in it.
+/// Lexemes of a reference on each side.
 const LONGEST_REFERENCE: usize = 12;
 
 impl Reader<'_> {
-    /// The index behind a figure that is no quantity.
+    /// Returns the index after a figure that is no quantity.
     pub(super) fn passed_over(&self, index: usize) -> Option<usize> {
         let lexeme = self.lexemes.get(index).filter(|lexeme| lexeme.is_number())?;
         if digits::parse(lexeme.text, self.comma_decimal, self.dot_groups).is_none() {
@@ -80,7 +78,7 @@ impl Reader<'_> {
             })
     }
 
-    /// "15:30", "11 am", "11 a.m.", "0800 hours", "7 вечера".
+    /// Reads "15:30", "11 a.m.", "0800 hours", "7 вечера".
     fn time(&self, index: usize, lexeme: &Lexeme<'_>) -> Option<usize> {
         let next = self.lexemes.get(index + 1)?;
         if next.is_sign(':') && self.glued(index, index + 1) && self.glued(index + 1, index + 2) {
@@ -105,7 +103,7 @@ impl Reader<'_> {
         (HOURS_OF_DAY.has(word) || spelled_out || military || part_of_day).then_some(index + 2)
     }
 
-    /// "is 1 of the 7 books", "является 1 из самых известных": the pronoun, in digits.
+    /// Whether it is a pronoun: "is 1 of the 7 books".
     fn is_one_of_them(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let word = |at: Option<usize>| self.word_at(at);
         let is = IS_ONE.has_this(word(index.checked_sub(1)));
@@ -114,14 +112,14 @@ impl Reader<'_> {
         lexeme.text == "1" && is && of && them
     }
 
-    /// "14 часов московского времени", "о 14 годині за київським часом", "14 часов мск": whose hour it is, from the index on.
+    /// Whether a zone or place follows: "14 часов мск", "14 часов московского времени".
     fn is_of_a_zone(&self, index: usize) -> bool {
         let word = |at: usize| self.word_at(Some(at));
         if matches!(word(index), Some("мск" | "gmt" | "utc")) {
             return true;
         }
         let joined = usize::from(matches!(word(index), Some("по" | "за")));
-        // "5 часов рабочего времени" is a span: places have other endings.
+        // "5 часов рабочего времени" is a duration.
         let of_a_place = word(index + joined).is_some_and(|place| {
             ["ского", "скому", "ського", "ському", "ським"].iter().any(|ending| place.ends_with(ending))
                 || matches!(place, "местного" | "местному" | "місцевого" | "місцевим")
@@ -129,7 +127,7 @@ impl Reader<'_> {
         of_a_place && matches!(word(index + joined + 1), Some("времени" | "часу" | "часом"))
     }
 
-    /// "намечено на 19 часов", "Начало туров — 13 часов".
+    /// Whether the time is appointed: "намечено на 19 часов".
     fn is_appointed(&self, index: usize) -> bool {
         let word = |steps: usize| self.word_at(index.checked_sub(steps));
         let joint = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
@@ -151,7 +149,7 @@ impl Reader<'_> {
         word(1) == Some("на") && (2..=3).any(|steps| word(steps).is_some_and(appointed)) && !lasts()
     }
 
-    /// "в 12 часов 30 минут", "около 2 часов дня".
+    /// Reads "в 12 часов 30 минут", "около 2 часов дня".
     pub(super) fn hour_of_day(&self, index: usize) -> Option<usize> {
         let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
         let plural = matches!(word(index + 1), Some("часов" | "годин" | "hours"));
@@ -173,7 +171,7 @@ impl Reader<'_> {
         (ukrainian || part(end) || (minutes && matches!(at, Some("в" | "к" | "о" | "об")))).then_some(end)
     }
 
-    /// "с 9 до 18 часов": two hours of one day, unless something changes from one to the other. The index behind them.
+    /// Reads "с 9 до 18 часов", unless it is a change. Returns the index after it.
     fn opening_hours(&self, index: usize) -> Option<usize> {
         let word = |at: usize| self.word_at(Some(at));
         let hour = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|hour| *hour <= 24);
@@ -187,7 +185,7 @@ impl Reader<'_> {
         (begins && word(index + 1) == Some("до") && named && rises && !changes).then_some(index + 4)
     }
 
-    /// "UTC+1", "МСК-2": by how much a time differs.
+    /// Whether it is an offset: "UTC+1", "МСК-2".
     fn is_an_offset(&self, index: usize) -> bool {
         let sign = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
         let signed = sign.is_some_and(|sign| matches!(sign.kind, Kind::Sign('+' | '-' | '−' | '–')));
@@ -196,7 +194,7 @@ impl Reader<'_> {
             && matches!(self.word_at(index.checked_sub(2)), Some("utc" | "gmt" | "мск" | "msk"))
     }
 
-    /// "Round of 32", "the round of 16": one of a cup. "A round of 16 votes" counts them.
+    /// Whether it is a round of a cup: "Round of 32". "A round of 16 votes" is a count.
     fn names_a_round(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let teams = lexeme.integer().is_some_and(|teams| matches!(teams, 8 | 16 | 32 | 64 | 128));
         let round = index.checked_sub(2).and_then(|at| self.lexemes.get(at));
@@ -210,7 +208,7 @@ impl Reader<'_> {
             && (capital || the)
     }
 
-    /// "18, 23 и 26 января": a day whose month is told with the last of them.
+    /// Whether it is a day whose month comes later: "18, 23 и 26 января".
     pub(super) fn is_a_day_of_a_list(&self, index: usize) -> bool {
         let day = |at: usize| {
             let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.text.len() <= 2);
@@ -218,7 +216,7 @@ impl Reader<'_> {
         };
         let month = |at: usize| {
             self.lexemes.get(at).is_some_and(|lexeme| {
-                // "Between 5 and 10 may be".
+                // No month: "Between 5 and 10 may be".
                 let written = !lexeme.text.is_ascii() || lexeme.text.starts_with(char::is_uppercase);
                 written && lexeme.word().is_some_and(|word| dates::names::month(word).is_some())
             })
@@ -237,7 +235,7 @@ impl Reader<'_> {
         false
     }
 
-    /// "24/7", "9/11", "1+1": figures with a meaning or none of their own.
+    /// Reads a fixed expression: "24/7", "9/11", "1+1".
     fn idiom(&self, index: usize) -> Option<usize> {
         let text = |at: usize| self.lexemes.get(at).map(|lexeme| lexeme.text);
         let glued = self.glued(index, index + 1) && self.glued(index + 1, index + 2);
@@ -247,7 +245,7 @@ impl Reader<'_> {
         (idiom && glued).then_some(index + 3)
     }
 
-    /// "38 (4): 463–479": volume, number and pages of a journal. The index behind them.
+    /// Returns the index after "38 (4): 463–479" (volume, number, pages).
     fn citation(&self, index: usize) -> Option<usize> {
         let number = |at: usize| self.lexemes.get(at).is_some_and(Lexeme::is_number);
         let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
@@ -257,7 +255,7 @@ impl Reader<'_> {
         (cited && number(pages) && number(last)).then_some(last + 1)
     }
 
-    /// "five (5) dollars": said already.
+    /// Whether it repeats a number: "five (5) dollars".
     fn is_told_again(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let sign = |at: Option<usize>, sign: char| {
             at.and_then(|at| self.lexemes.get(at)).is_some_and(|lexeme| lexeme.is_sign(sign))
@@ -267,7 +265,7 @@ impl Reader<'_> {
         same && sign(index.checked_sub(1), '(') && sign(Some(index + 1), ')')
     }
 
-    /// "[7]", "[12, с. 45]": a reference, where nothing but figures and pages stands in the brackets.
+    /// Whether the brackets have only figures and pages: "[7]", "[12, с. 45]".
     fn is_a_reference(&self, index: usize) -> bool {
         let of_a_reference = |lexeme: &&Lexeme<'_>| match lexeme.word() {
             Some(word) => matches!(word, "с" | "c" | "p" | "pp" | "стр"),
@@ -279,14 +277,14 @@ impl Reader<'_> {
         opens && after.clone().find(|lexeme| !of_a_reference(lexeme)).is_some_and(|sign| sign.is_sign(']'))
     }
 
-    /// "в 20-х годах", "у 90 роках": of which century the text may not say.
+    /// Whether it is a decade ("в 20-х годах"), possibly without its century.
     fn is_a_decade(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let tens = lexeme.text.len() == 2 && lexeme.integer().is_some_and(|tens| tens % 10 == 0);
         let next = self.counting_suffix(index).unwrap_or(index + 1);
         tens && matches!(self.word_at(Some(next)), Some("годах" | "роках"))
     }
 
-    /// "57 BC": a year, or what may be one.
+    /// Whether it may be a year: "57 BC".
     fn is_before_christ(&self, index: usize) -> bool {
         let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
         let year = self.lexemes.get(index).and_then(Lexeme::integer);
@@ -296,7 +294,7 @@ impl Reader<'_> {
             || (letters && mark != Some(dates::Mark::Province) && !self.counts_in_lower_case(index + 2))
     }
 
-    /// "1-800-948-4267", "(555) 123-4567", "8 (495) 123-45-67": three groups of digits or more, joined.
+    /// Reads at least three joined groups: "1-800-948-4267", "8 (495) 123-45-67".
     fn telephone(&self, index: usize) -> Option<usize> {
         let mut end = index;
         let mut groups = 1;
@@ -309,7 +307,7 @@ impl Reader<'_> {
             return Some(index + spaced);
         }
         let sign = |at: usize, sign: char| self.lexemes.get(at).is_some_and(|lexeme| lexeme.is_sign(sign));
-        // The code in brackets, with or without the country before it.
+        // The area code, with or without a country code.
         let opens = index.checked_sub(1).is_some_and(|before| sign(before, '('));
         if opens && sign(end + 1, ')') && number(end + 2) {
             (end, groups) = (end + 2, 2);
@@ -328,8 +326,10 @@ impl Reader<'_> {
         (groups >= 3 && joined).then_some(end + 1)
     }
 
-    /// "2. A point of a list", "1) First 2) Second": a small number with a dot and a capital behind it, or with a bracket that
-    /// nothing opened, where the text or a clause begins or the mark before it stands earlier.
+    /// Whether it is a list mark: "2. A point of a list", "1) First 2) Second".
+    ///
+    /// A mark is a small number with a dot and a capital, or with an unopened bracket. It begins the text or a clause,
+    /// or follows another mark.
     fn marks_an_entry(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let Some(number) = lexeme.integer().filter(|number| *number < 1_000) else { return false };
         if !self.looks_like_a_mark(index) {
@@ -358,7 +358,7 @@ impl Reader<'_> {
                 .find(|lexeme| matches!(lexeme.kind, Kind::Sign('(' | ')')))
                 .is_some_and(|sign| sign.is_sign('('))
         };
-        // Where sentences are cut the mark of the next entry may be left behind.
+        // Sentence splitting may leave the next mark behind.
         let left_behind = || {
             let before = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
             self.lexemes.get(index + 2).is_none()
@@ -367,7 +367,7 @@ impl Reader<'_> {
         (sign('.') && (capital || left_behind())) || (sign(')') && !opened())
     }
 
-    /// "20.07", "19.58" where decimals have a comma: a day or a time, unless a unit says otherwise.
+    /// Whether it is a day or time ("20.07", "19.58"): decimals have a comma and no unit follows.
     fn dotted_day_or_time(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
         let Some((before, after)) = lexeme.text.split_once('.').filter(|_| self.comma_decimal) else { return false };
         let of_two = |part: &str| part.parse::<u32>().ok().filter(|_| part.len() == 2);

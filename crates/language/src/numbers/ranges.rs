@@ -1,4 +1,6 @@
-//! Two numbers that belong together: ranges, changes from one to another, sides of a thing, feet with inches.
+//! Reads pairs of numbers: ranges, changes, dimensions, results, feet with inches.
+//!
+//! Words: `numbers.ranges.*` in the lexicon.
 
 use super::{Comparator, Quantity, Reader, Stated, Unit, comparators, units};
 use crate::lexer::{Kind, Lexeme};
@@ -8,32 +10,29 @@ static JOINING: Words = Words::of("numbers.ranges.joining");
 
 static LISTING: Words = Words::of("numbers.ranges.listing");
 
-/// How two numbers are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
-    /// From one to the other, as one statement: "5–10", "between 5 and 10".
+    /// One range: "5–10", "between 5 and 10".
     Range,
-    /// Two statements that share a unit: "from 5 to 10 hours", "30 x 28 cm".
+    /// Two quantities: "from 5 to 10 hours", "30 x 28 cm".
     Two,
 }
 
-/// Words before "from 5 to 10" that make it one statement: what is, or varies, from one to the other.
+/// "from 5 to 10" as one range.
 static RANGING: Words = Words::of("numbers.ranges.ranging");
 
-/// What is done over a stretch of time, and parts of a work that something stretches over.
 static SPREAD: Words = Words::of("numbers.ranges.spread");
 static PARTS: Words = Words::of("numbers.ranges.parts");
 
-/// What a result is called: its two figures are no range.
+/// Names of results; two figures before them are no range.
 static RESULTS: Words = Words::of("numbers.ranges.results");
 
-/// What comes right before the figures of a result.
 static SCORED: Words = Words::of("numbers.ranges.scored");
 
-/// What is told like a result and is none: "масштаб — 1:5".
+/// Ratios: "масштаб — 1:5".
 static SCALES: Words = Words::of("numbers.ranges.scales");
 
-/// One inch, metres.
+/// Metres.
 const INCH: f64 = 0.0254;
 
 impl Reader<'_> {
@@ -49,7 +48,7 @@ impl Reader<'_> {
         if connector.is_sign('×') || matches!(connector.word(), Some("x" | "х")) {
             return Some(Joint::Two);
         }
-        // The sign of a negative number stands between.
+        // A minus sign may be between the words.
         let signed = usize::from(self.is_negative(index) && self.word_at(index.checked_sub(1)).is_none());
         let before = self.word_at(index.checked_sub(1 + signed));
         let ranging = index.checked_sub(2 + signed).and_then(|at| self.word_at(Some(at)));
@@ -67,8 +66,8 @@ impl Reader<'_> {
         }
     }
 
-    /// "со счётом 4:5", "a score of 3:1": the two figures of a result, which elsewhere are a time of day. They count nothing, for
-    /// the same result may be told the other way round.
+    /// Reads a result ("a score of 3:1") before it is taken for a time. It counts nothing: the order may be reversed
+    /// elsewhere.
     pub(super) fn score(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
         let scored = |word: &str| word.starts_with("рахун") || SCORED.has(word);
@@ -83,7 +82,6 @@ impl Reader<'_> {
         // "2:01:09" is a time.
         let seconds = glued(index + 3) && self.lexemes.get(index + 4).is_some_and(Lexeme::is_number);
         let colon = glued(index + 1) && !seconds;
-        // "2:01" too.
         let padded = |lexeme: &&Lexeme<'_>| lexeme.text.len() > 1 && lexeme.text.starts_with('0');
         let figure = |at: usize| self.lexemes.get(at).filter(|lexeme| !padded(lexeme));
         let number = |at: usize| figure(at).and_then(Lexeme::integer).filter(|points| *points < 1000);
@@ -96,7 +94,7 @@ impl Reader<'_> {
         (told && colon).then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
     }
 
-    /// "Закончил начатое - 1:0.": a result behind a dash, with which its sentence ends. One figure is no minutes.
+    /// Whether a result ends the sentence: "Закончил начатое - 1:0." Minutes have two digits.
     fn is_a_closing_score(&self, index: usize) -> bool {
         let dash = index.checked_sub(1).filter(|at| {
             self.lexemes.get(*at).is_some_and(|dash| matches!(dash.kind, Kind::Sign('-' | '–' | '—')))
@@ -110,17 +108,17 @@ impl Reader<'_> {
         dash.is_some_and(|at| !scales(at)) && short && ends
     }
 
-    /// "Written over sixty years", "told over 59 chapters": what lasts through all of them, and not more than so many.
+    /// Whether "over" means "throughout": "Written over sixty years".
     pub(super) fn is_spread_over(&self, index: usize, stated: Stated) -> bool {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
         let behind = self.word_at(Some(stated.end));
-        // "Has recorded over 40 hours": what someone did is counted.
+        // A count: "Has recorded over 40 hours".
         if back(1) != Some("over") || matches!(back(3), Some("has" | "have" | "had")) {
             return false;
         }
         let time = stated.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")));
         if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.has(word))) {
-            // "Filmed over 20 hours of tape": so much of it.
+            // An amount: "Filmed over 20 hours of tape".
             let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
             return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
         }
@@ -133,7 +131,7 @@ impl Reader<'_> {
         parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.has(word)))
     }
 
-    /// "three or four days": the second is the first and one, so that both are one rough count.
+    /// Whether both are one approximate count: "three or four days".
     fn is_one_more(&self, index: usize, end: usize) -> bool {
         let (first, second) = (self.value(index), self.value(end + 1));
         first.zip(second).is_some_and(|(first, second)| {
@@ -144,15 +142,15 @@ impl Reader<'_> {
         })
     }
 
-    /// Where the word that joins stands: behind the hyphen of "5- to 10-year-olds".
+    /// Returns the index of the joining word, also after a hyphen: "5- to 10-year-olds".
     fn connector(&self, end: usize) -> usize {
         let hyphen = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-'));
         let joins = JOINING.has_this(self.word_at(Some(end + 1)));
         end + usize::from(hyphen && joins)
     }
 
-    /// "5–10", "5 to 10 %", "between 5 and 10", "от 5 до 10": one quantity; "from 5 to 10 million", "30 × 28 cm": two. The
-    /// scale and the unit of the second are meant for both where the first has none.
+    /// Reads one quantity ("5–10", "between 5 and 10", "от 5 до 10") or two ("from 5 to 10 million", "30 × 28 cm"). The
+    /// first takes scale and unit of the second.
     pub(super) fn range(
         &self,
         index: usize,
@@ -161,7 +159,7 @@ impl Reader<'_> {
     ) -> Option<(Vec<Quantity>, usize)> {
         let connector = self.connector(first.end);
         let joint = self.joint(index, connector)?;
-        // "Три дня — 18, 23 и 26 января": days of a month.
+        // Days: "Три дня — 18, 23 и 26 января".
         if self.is_a_day_of_a_list(connector + 1) {
             return None;
         }
@@ -174,7 +172,7 @@ impl Reader<'_> {
             } else {
                 (unit, end)
             };
-        // "Rose 3.5 per cent to £2.3bn": what is measured apart is no range.
+        // Two units: "Rose 3.5 per cent to £2.3bn".
         let theirs = second_sign.or(unit);
         if first.unit.zip(theirs).is_some_and(|(first, second)| first.unit != second.unit) {
             return None;
@@ -187,8 +185,7 @@ impl Reader<'_> {
             low.value.last_digit *= factor;
             low.unit = second.unit;
         }
-        // "From 114 billion to 81.5 billion dollars": what is told in scales is counted in one unit.
-        // "3 million and $2 billion" is not.
+        // "From 114 billion to 81.5 billion dollars" has one unit, "3 million and $2 billion" two.
         let both_scaled = first.value.scaled.is_some() && value.scaled.is_some();
         if first.unit.is_none() && both_scaled && second_sign.is_none() {
             low.unit = second.unit;
@@ -196,19 +193,19 @@ impl Reader<'_> {
         let (a, digit, own) = low.in_base(low.value.amount);
         let (b, last_digit, unit) = second.in_base(value.amount);
         if joint == Joint::Two {
-            // A time of day is told alike ("from 10 to 12"), and two that share nothing are read one by one.
+            // "from 10 to 12" may be times, so numbers that share nothing are read alone.
             let sides = !self.is_a_change(connector) && !self.is_listed(connector);
             let scaled = first.value.scaled.is_some() && low.unit.is_some() && first.unit.is_none();
             let shares = scaled || first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
             return shares.then(|| {
-                // "About 50 and 30 metres": both are meant so.
+                // "About 50 and 30 metres": both are approximate.
                 let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
                 let one = self.finish(index, first.end, (a, a), own, comparator, digit);
                 let other = self.finish(start, end, (b, b), unit, comparator, last_digit);
                 (vec![one, other], end)
             });
         }
-        // "A 72–90 record" has so many wins and so many defeats.
+        // "A 72–90 record": wins and defeats.
         let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.has(word))
             || self.word_at(index.checked_sub(1)).is_some_and(|word| matches!(word, "went" | "finished"));
         if result && first.bare && unit == Unit::None {
@@ -216,14 +213,13 @@ impl Reader<'_> {
             let other = self.finish(start, end, (b, b), unit, Comparator::Exact, last_digit);
             return Some((vec![one, other], end));
         }
-        // "2:1 — 1", "won 3–1": no range runs downwards.
-        // "Around 30 to 40 years"; a limit with a range behind it is neither.
+        // "won 3–1": a range never decreases. Only "about" applies to ranges.
         let comparator = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
         let comparator = comparator.unwrap_or(Comparator::Exact);
         (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, comparator, digit.min(last_digit))], end))
     }
 
-    /// The cross between the sides of "1920x1080".
+    /// Whether the cross joins dimensions: "1920x1080".
     pub(super) fn is_a_side(&self, cross: usize) -> bool {
         matches!(self.word_at(Some(cross)), Some("x" | "х"))
             && self.glued(cross, cross + 1)
@@ -238,14 +234,14 @@ impl Reader<'_> {
         LISTING.has_this(self.word_at(Some(connector)))
     }
 
-    /// "in." behind the sides of a thing is inches; anywhere else "in" is a preposition.
+    /// Reads "in." after dimensions; otherwise "in" is a preposition.
     fn inches(&self, next: usize) -> Option<(units::Found, usize)> {
         let dot = self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
         let found = units::Found { unit: Unit::Measure("m"), factor: INCH, offset: 0.0, taken: 1 };
         (self.word_at(Some(next)) == Some("in") && dot).then_some((found, next + 1))
     }
 
-    /// "6-foot-4", "5 ft 11 in": one height.
+    /// Reads a height: "6-foot-4", "5 ft 11 in".
     pub(super) fn feet_and_inches(&self, index: usize, feet: Stated) -> Option<(Vec<Quantity>, usize)> {
         let unit = feet.end.checked_sub(1).and_then(|at| self.word_at(Some(at)))?;
         matches!(unit, "foot" | "feet" | "ft").then_some(())?;

@@ -1,40 +1,40 @@
-//! Ranks that rank nothing: titles ("first lieutenant"), "first aid", "во-первых", and the wars of the world.
+//! Finds ranks that are no quantities: "first lieutenant", "first aid", "во-первых", World Wars.
+//!
+//! Words: `numbers.ranks.*` in the lexicon.
 
 use super::{Reader, words};
 use crate::lexer::Kind;
 use crate::lexicon::{self, Values, Words};
 use crate::{has_cyrillic, tokens};
 
-/// Words in "-ed" that are no verbs.
+/// Words in "-ed" that are not verbs.
 static NO_PAST: Words = Words::of("numbers.ranks.no_past");
 
-/// Beginnings of the verbs behind which a rank is a place.
+/// Verbs before a place.
 static PLACED: Words = Words::of("numbers.ranks.placed");
 
 static BE: Words = Words::of("numbers.ranks.be");
 
 static BEHIND_FIRST: Words = Words::of("numbers.ranks.behind_first");
 
-/// What is one name with the rank before it, and the highest such rank; a star ends a beginning.
+/// Names with a rank, and the highest one.
 static TITLES: Values<f64> = Values::of("numbers.ranks.title", lexicon::number);
 
-/// What has a first secretary.
 static BODIES: Words = Words::of("numbers.ranks.bodies");
 
-/// Words behind a title that say of what its bearer was the first.
+/// Words after them "first" is a real rank.
 static TOLD_OF_A_FIRST: Words = Words::of("numbers.ranks.told_of_a_first");
 
-/// What may stand between "first" and "aid".
 static OF_AID: Words = Words::of("numbers.ranks.of_aid");
 
-/// Endings of a feminine adjective: a war is one. Grammar that belongs to the two stems it is tried on.
+/// For "world war" only.
 const FEMININE: &[&str] = &["ая", "ой", "ую", "ою", "а", "ої", "ій", "у"];
 
-/// Words before "first" behind which a verb makes it tell of time, and such where only what follows the verb tells.
+/// "First" is an adverb before a verb; for the second list the words after the verb decide.
 static BEFORE_A_VERB: Words = Words::of("numbers.ranks.before_a_verb");
 static BEFORE_A_CLAUSE: Words = Words::of("numbers.ranks.before_a_clause");
 
-/// Past forms that are no noun or adjective behind "first": "first run", "first set" and "first hit" are left out.
+/// Past forms without "run", "set", "hit", which are nouns too.
 static IRREGULAR: Words = Words::of("numbers.ranks.irregular");
 
 fn is_past(word: &str) -> bool {
@@ -42,12 +42,12 @@ fn is_past(word: &str) -> bool {
     (regular && !NO_PAST.has(word)) || IRREGULAR.has(word)
 }
 
-/// Verbs with which "first" is a rank: "who came first received".
+/// Whether a rank follows: "who came first received".
 fn is_placed(word: &str) -> bool {
     PLACED.has(word) || BE.has(word)
 }
 
-/// Letters behind a prefix of a title at most, which are its case.
+/// Maximum letters of a case ending.
 const TITLE_ENDING: usize = 3;
 
 fn is_a_title(word: &str, rank: f64) -> bool {
@@ -55,22 +55,21 @@ fn is_a_title(word: &str, rank: f64) -> bool {
 }
 
 impl Reader<'_> {
-    /// Whether the rank in words that stands here, up to `next`, is a part of something's name.
+    /// Whether the rank up to `next` is part of a name.
     pub(super) fn ranks_nothing(&self, index: usize, rank: f64, next: usize) -> bool {
         self.is_a_point(index)
             || self.is_an_adverb(index, next)
             || self.is_in_a_title(rank, next)
             || self.is_of_a_war(rank, next)
             || {
-                // "в первую очередь": above all.
+                // "в первую очередь" means "above all".
                 matches!(self.word_at(index.checked_sub(1)), Some("в" | "у"))
                     && matches!(self.word_at(Some(next)), Some("очередь" | "чергу"))
                     && rank <= 1.0
             }
     }
 
-    /// "was first released", "Records first announced the news", "at first", "in the first place": when something was, or above
-    /// all else.
+    /// Whether it is like "was first released", "at first", "in the first place".
     fn is_an_adverb(&self, index: usize, next: usize) -> bool {
         if self.word_at(Some(index)) != Some("first") {
             return false;
@@ -103,7 +102,7 @@ impl Reader<'_> {
                     named || function(next + 1)
                 }
             }
-            // The apostrophe of "the players' first planned game" is no beginning.
+            // The apostrophe of "the players' first planned game".
             None => {
                 let sign = index.checked_sub(1).and_then(|at| self.lexemes.get(at));
                 let begins =
@@ -113,7 +112,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a word before "first" may be what does something: a noun or a name, and nobody's.
+    /// Whether it is a noun or name, not a possessive.
     fn is_the_subject(&self, index: usize, word: &str) -> bool {
         !word.ends_with("'s")
             && index
@@ -122,7 +121,7 @@ impl Reader<'_> {
                 .is_some_and(|lexeme| !tokens::content_stems(lexeme.text, self.language).is_empty())
     }
 
-    /// "во-первых", "в-третьих", "по-друге".
+    /// Whether it is like "во-первых", "по-друге".
     fn is_a_point(&self, index: usize) -> bool {
         let Some(hyphen) = index.checked_sub(1) else { return false };
         self.lexemes.get(hyphen).is_some_and(|sign| sign.is_sign('-'))
@@ -147,8 +146,7 @@ impl Reader<'_> {
         told && (is_a_title(word, rank) || minister)
     }
 
-    /// "the first Secretary of State", "the first minister of finance": there were others before or behind. "First Minister of
-    /// Scotland" and "first secretary of the party" are titles.
+    /// Whether others held the office: "the first Secretary of State". "First Minister of Scotland" is a title.
     fn is_first_of_many(&self, next: usize, title: usize) -> bool {
         let capital = |at: usize| self.lexemes.get(at).is_some_and(|word| word.text.starts_with(char::is_uppercase));
         let word = |at: usize| self.word_at(Some(at));
@@ -168,7 +166,7 @@ impl Reader<'_> {
         mixed || office
     }
 
-    /// "the Second World War", "после Второй мировой войны", "у Першій світовій".
+    /// Whether it is like "the Second World War", "после Второй мировой войны".
     fn is_of_a_war(&self, rank: f64, next: usize) -> bool {
         let Some(world) = self.word_at(Some(next)).filter(|_| rank <= 3.0) else { return false };
         let war = self.word_at(Some(next + 1));
@@ -179,13 +177,13 @@ impl Reader<'_> {
             .iter()
             .filter_map(|beginning| world.strip_prefix(beginning))
             .any(|ending| FEMININE.contains(&ending));
-        // "Второй мировой державой" is a rank, "во время Второй мировой" none.
+        // "Второй мировой державой" is a rank.
         let left_out = war.is_none_or(|word| tokens::content_stems(word, self.language).is_empty());
         let named = war.is_some_and(|word| ["войн", "війн", "воєн"].iter().any(|known| word.starts_with(known)));
         feminine && (named || left_out)
     }
 
-    /// "World War 2", "World War Two". "Before the First World War 3 men" counts.
+    /// Whether it is like "World War 2". "Before the First World War 3 men" is a count.
     pub(super) fn counts_a_war(&self, index: usize, next: usize) -> bool {
         let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
         let of_wars = self.lexemes.get(index).is_some_and(|lexeme| {

@@ -1,15 +1,14 @@
-//! Figures that share a noun: of "unemployment rose from 9 percent to 12 percent" both are unemployment's, of "12 of 20 suspects" both
-//! count suspects.
+//! Shares a noun between figures: "from 9 percent to 12 percent", "12 of 20 suspects".
 
 use super::{Quantity, cut};
 use crate::lexicon::Words;
 
-/// Between the two ends of a change.
+/// "from … to"
 static TO: Words = Words::of("numbers.shared_nouns.to");
-/// Between a part and the whole.
+/// Between part and whole.
 pub static PART_OF: Words = Words::of("numbers.shared_nouns.part_of");
 
-/// Gives each figure of such a pair what the other one counts, where it counts nothing itself.
+/// Copies the counted noun within a pair.
 pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
     for at in 1..quantities.len() {
         let Some((first, second)) = quantities.get(at - 1).zip(quantities.get(at)) else { continue };
@@ -20,7 +19,7 @@ pub(super) fn share(text: &str, quantities: &mut [Quantity]) {
         if is_change && let Some(second) = quantities.get_mut(at) {
             second.counted.extend(of_first.into_iter().filter(|stem| !of_second.contains(stem)));
         } else if is_part && let Some(first) = quantities.get_mut(at - 1) {
-            // What a part counts stands behind the whole, and nearer than what stands before it.
+            // The noun after the whole comes first.
             let before = std::mem::replace(&mut first.counted, of_second);
             for stem in before {
                 if !first.counted.contains(&stem) {

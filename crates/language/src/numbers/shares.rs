@@ -1,22 +1,23 @@
-//! Shares of a whole: "half of", "two-thirds", "2/3 of", "треть", and figures written with a sign such as "½".
+//! Reads shares: "half of", "two-thirds", "2/3 of", "треть", "½".
+//!
+//! Words: `numbers.shares.*` in the lexicon.
 
 use super::{Comparator, Quantity, Reader, Unit, comparators, words};
 use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::{self, Values, Words};
 
-/// Denominators, with the English words for one part and for several.
+/// Denominators in English.
 static ONE: Values<f64> = Values::of("numbers.shares.one", lexicon::number);
 static SEVERAL: Values<f64> = Values::of("numbers.shares.several", lexicon::number);
 
-/// The same in Russian and Ukrainian, in every case.
+/// Denominators in Russian and Ukrainian.
 static DECLINED: Values<f64> = Values::of("numbers.shares.declined", lexicon::number);
-/// Parts that are told without a count: "половина".
+/// Shares without a count: "половина".
 static ALONE: Values<f64> = Values::of("numbers.shares.alone", lexicon::number);
 
-/// What goes on for quarters of a year ("three quarters of negative growth") and is hardly divided into four.
+/// "three quarters of negative growth": of a year.
 static QUARTERLY: Words = Words::of("numbers.shares.quarterly");
 
-/// Signs of one fraction.
 fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
     match lexeme.kind {
         Kind::Sign('½') => Some(0.5),
@@ -29,11 +30,11 @@ fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
 }
 
 impl Reader<'_> {
-    /// A share in percent, roughly meant, and the index behind it.
+    /// Reads a share in percent, approximate by default, and the index after it.
     pub(super) fn share(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let (share, end) =
             self.half_or_part(index).or_else(|| self.parts_in_words(index)).or_else(|| self.parts_in_digits(index))?;
-        // "Выросла до половины" tells what was come to, no limit.
+        // A new value, no limit: "Выросла до половины".
         let told = comparators::before(&self.lexemes, index)
             .filter(|told| *told != Comparator::AtMost || !self.closes_a_change(index))
             .unwrap_or(Comparator::About);
@@ -44,7 +45,7 @@ impl Reader<'_> {
         let before = index.checked_sub(1).and_then(|at| self.word_at(Some(at)));
         let next = self.word_at(Some(index + 1));
         let share = match self.word_at(Some(index))? {
-            // The first half of October is no share of it.
+            // No share: the first half of October.
             "half" if before.is_some_and(|word| words::ordinal(word).is_some()) => return None,
             "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
             "четверть" | "чверть" if before == Some("на") => 25.0,
@@ -53,7 +54,7 @@ impl Reader<'_> {
         Some((share, index + 1))
     }
 
-    /// "a third of", "two-thirds", "three quarters of", "две трети".
+    /// Reads "a third of", "two-thirds", "две трети".
     fn parts_in_words(&self, index: usize) -> Option<(f64, usize)> {
         let first = self.word_at(Some(index))?;
         let parts = if first == "a" { 1.0 } else { words::cardinal(first).filter(|parts| *parts < 10.0)? };
@@ -61,17 +62,17 @@ impl Reader<'_> {
         let at = index + 1 + hyphen;
         let word = self.word_at(Some(at))?;
         let of = self.word_at(Some(at + 1)) == Some("of");
-        // "A third man" and "the last two quarters" are no shares.
+        // No shares: "A third man", "the last two quarters".
         let one = || ONE.get(word).filter(|_| parts <= 1.0 && of);
         let several = || SEVERAL.get(word).filter(|whole| parts > 1.0 && (of || hyphen == 1 || *whole < 4.0));
         let whole = one().or_else(several).or_else(|| DECLINED.get(word))?;
-        // Nobody calls a half two quarters: these are of a year.
+        // Two quarters are of a year.
         let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.has(word));
         let of_a_year = word == "quarters" && (parts < 3.0 || (hyphen == 0 && (goes_on(at + 2) || goes_on(at + 3))));
         (parts < whole && !of_a_year).then_some((100.0 * parts / whole, at + 1))
     }
 
-    /// "2/3 of", "1/3 депутатов". Two figures with a stroke that nothing is part of may be a day, a score or a house.
+    /// Reads "2/3 of", "1/3 депутатов". Without a noun it may be a day, score or house number.
     fn parts_in_digits(&self, index: usize) -> Option<(f64, usize)> {
         let figure = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer);
         let stroke = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('/'));
@@ -84,18 +85,18 @@ impl Reader<'_> {
             .then(|| (100.0 * f64::from(parts) / f64::from(whole), index + 3))
     }
 
-    /// "½" on its own, and behind digits ("3½"): its value.
+    /// Reads "½" and "3½".
     pub(super) fn sign_of_a_fraction(&self, index: usize) -> Option<f64> {
         self.lexemes.get(index).and_then(sign_value)
     }
 }
 
-/// "1/8 финала" is a round of a cup, "1/4 мая" a day.
+/// Whether it is a round ("1/8 финала") or a day ("1/4 мая").
 fn is_round_or_month(word: &str) -> bool {
     word.starts_with("финал") || word.starts_with("фінал") || super::dates::names::month(word).is_some()
 }
 
-/// A Cyrillic word long enough to be a noun.
+/// Whether it is Cyrillic and long enough for a noun.
 fn has_room(word: &str) -> bool {
     super::has_cyrillic(word) && word.chars().count() > 3
 }

@@ -1,4 +1,4 @@
-//! What is told in another way than in a figure and its unit: each rule, and beside it what it must leave as it is.
+//! Quantities other than a figure with a unit: rules, with examples they must not change.
 
 use super::misread::all_told;
 use super::*;

@@ -1,4 +1,6 @@
-//! Units after (and currency signs before) a number, brought to one base each.
+//! Reads units and currency signs and converts to base units.
+//!
+//! To add a unit: `numbers.currency` or `numbers.measure` in the lexicon.
 
 use crate::lexicon::{self, Values, Words};
 
@@ -9,13 +11,13 @@ static DEGREES: Words = Words::of("numbers.degree");
 
 type Measure = (&'static str, f64);
 
-/// Letters behind a prefix of a unit at most, which are its case.
+/// Maximum letters of a case ending.
 const ENDING: usize = 4;
 
-/// The code of each money. A prefix is a unit whatever case it has.
+/// ISO 4217 codes.
 static CURRENCY_WORDS: Values<&'static str> = Values::of("numbers.currency", lexicon::text);
 
-/// The base unit of each measure, and what one of it is worth there.
+/// Base unit and factor.
 static MEASURE_WORDS: Values<Measure> = Values::of("numbers.measure", measure);
 
 fn measure(value: &'static str) -> Option<Measure> {
@@ -23,7 +25,6 @@ fn measure(value: &'static str) -> Option<Measure> {
     Some((base, factor.parse().ok()?))
 }
 
-/// The currency a sign stands for.
 pub(super) fn currency_sign(lexeme: &Lexeme<'_>) -> Option<&'static str> {
     let Kind::Sign(sign) = lexeme.kind else { return None };
     Some(match sign {
@@ -42,7 +43,7 @@ pub(super) fn currency_sign(lexeme: &Lexeme<'_>) -> Option<&'static str> {
     })
 }
 
-/// Whether the word is a unit. "Годах" is none a figure has ("в 20-х годах"), and nothing that is counted either.
+/// Whether it is a unit. "Годах" ("в 20-х годах") is never counted.
 pub(super) fn is_unit(word: &str) -> bool {
     word == "годах"
         || CURRENCY_WORDS.of_form(word, ENDING).is_some()
@@ -57,13 +58,13 @@ fn percent_word(word: &str) -> bool {
         || ["процент", "відсот"].iter().any(|prefix| word.starts_with(prefix))
 }
 
-/// A unit and how to bring a number to its base: value × factor + offset.
+/// Conversion: value × factor + offset.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Found {
     pub(super) unit: Unit,
     pub(super) factor: f64,
     pub(super) offset: f64,
-    /// Lexemes it takes.
+    /// Lexemes.
     pub(super) taken: usize,
 }
 
@@ -77,7 +78,7 @@ impl Found {
     }
 }
 
-/// The unit at the head of these lexemes; `glued` when nothing stands between the number and them.
+/// Reads a unit; `glued` means no space after the number.
 pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
     let first = rest.first()?;
     if first.is_sign('%') {
@@ -110,12 +111,12 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
         }
         ("c" | "с", _) if glued && first.text.starts_with(['C', 'С']) => return Some(temperature(false, 1)),
         ("f", _) if glued && first.text == "F" => return Some(temperature(true, 1)),
-        // The letters of "B.C." are none.
+        // "B.C." is not bytes.
         ("b", _) if rest.get(2).is_some_and(|c| c.text == "C") && rest.get(1).is_some_and(|l| l.is_sign('.')) => {
             return None;
         }
         ("b", _) if !glued && first.text == "B" => return Some(Found::measure("B", 1.0, 1)),
-        // "25 million MYR" are ringgit, "25 myr" years.
+        // Ringgit; lower case "myr" is years.
         ("myr", _) if first.text == "MYR" => return Some(Found::plain(Unit::Currency("MYR"), 1)),
         // "7h15" is a time of day.
         ("h", _) if first.text == "h" && !rest.get(1).is_some_and(|l| l.is_number() && l.start == first.end) => {
@@ -165,7 +166,7 @@ fn measure_word(rest: &[Lexeme<'_>], word: &str) -> Option<Found> {
     Some(Found::measure(base, factor, 1))
 }
 
-/// "sq km", "square kilometres", "кв. км", "квадратных километров", "cubic metres", "куб. м".
+/// Reads "sq km", "кв. км", "cubic metres", "куб. м".
 fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<Found> {
     let word = rest.first()?.word()?;
     let square = matches!(word, "sq" | "square" | "кв") || word.starts_with("квадратн");
@@ -181,7 +182,6 @@ fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<Found> {
     })
 }
 
-/// Degrees as °C.
 fn temperature(fahrenheit: bool, taken: usize) -> Found {
     if fahrenheit {
         Found { unit: Unit::Measure("°C"), factor: 5.0 / 9.0, offset: -160.0 / 9.0, taken }

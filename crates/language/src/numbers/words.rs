@@ -1,33 +1,33 @@
-//! Numbers written as words, and the words that scale a number.
+//! Number words and scales.
+//!
+//! Words: `numbers.words.*` in the lexicon.
 
 use crate::lexicon::{self, Values, Words};
 
-/// Scales in the singular, which may stand for one of them.
 static LONE_SCALES: Words = Words::of("numbers.words.lone_scale");
 
 static OF_THE_SUMMER: Words = Words::of("numbers.words.of_the_summer");
 
-/// Value and every form of it, English, Russian, Ukrainian. Words that mean something else more often are left out
-/// ("семью" is a family).
+/// Words with a more frequent other meaning are left out ("семью" is a family).
 static CARDINALS: Values<f64> = Values::of("numbers.words.cardinal", lexicon::number);
 
 static SCALES: Values<f64> = Values::of("numbers.words.scale", lexicon::number);
 
 static ORDINALS: Values<f64> = Values::of("numbers.words.ordinal", lexicon::number);
 
-/// The value of a number word below a thousand.
+/// Returns a value below a thousand.
 pub(super) fn cardinal(word: &str) -> Option<f64> {
     CARDINALS.get(word)
 }
 
-/// Beginnings of verbs after which "до" names what was come to, not a limit.
+/// Verbs after which "до" is a new value, no limit.
 static CHANGES: Words = Words::of("numbers.words.changes");
 
 pub(super) fn is_a_change(word: &str) -> bool {
     CHANGES.has(word)
 }
 
-/// A scale that stands for one of it: "более триллиона", "больше тысячи".
+/// Returns one of a scale: "более триллиона".
 pub(super) fn lone_scale(word: &str) -> Option<f64> {
     if word.is_ascii() {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn lone_scale(word: &str) -> Option<f64> {
     if word == "ста" { Some(100.0) } else { scale(word).filter(|_| LONE_SCALES.has(word)) }
 }
 
-/// Adjectives between a number and its span: "два последних года", "three full days".
+/// Whether it is like "два последних года", "three full days".
 pub(super) fn stands_before_a_span(word: &str) -> bool {
     static BETWEEN: Words = Words::of("numbers.words.before_a_span");
     BETWEEN.has(word)
@@ -43,55 +43,53 @@ pub(super) fn stands_before_a_span(word: &str) -> bool {
 
 static HALF_SPANS: Values<(&'static str, f64)> = Values::of("numbers.words.half_span", base_and_factor);
 
-/// Spans of one word, in their base unit.
+/// Returns a duration in the base unit.
 pub(super) fn half_spans(word: &str) -> Option<(f64, &'static str)> {
     HALF_SPANS.get(word).map(|(base, worth)| (worth, base))
 }
 
-/// "Летних", "літні": of the summer, where no hyphen joins it to a number ("три летних лагеря").
+/// Whether it means "of the summer": "три летних лагеря".
 pub(super) fn is_of_the_summer(word: &str) -> bool {
     OF_THE_SUMMER.has(word)
 }
 
 static TIMES: Values<f64> = Values::of("numbers.words.times", lexicon::number);
 
-/// How often: "twice", "трижды".
+/// Returns how often: "twice", "трижды".
 pub(super) fn times(word: &str) -> Option<f64> {
     TIMES.get(word)
 }
 
 static TOGETHER: Values<f64> = Values::of("numbers.words.together", lexicon::number);
 
-/// How many do it together: "вдвоём", "втрьох".
+/// Returns how many people: "вдвоём", "втрьох".
 pub(super) fn together(word: &str) -> Option<f64> {
     TOGETHER.get(word)
 }
 
-/// What a word after a number multiplies it by.
 pub(super) fn scale(word: &str) -> Option<f64> {
     SCALES.get(word)
 }
 
-/// Tens and hundreds that are as often told without a number ("сотні людей"): none of them multiplies what may be a year.
+/// Whether it is below a thousand. Such a scale is often used alone ("сотні людей"), so it does not multiply a possible
+/// year.
 pub(crate) fn is_a_rough_scale(word: &str) -> bool {
     scale(word).is_some_and(|factor| factor < 1000.0)
 }
 
-/// Beginnings of ranks that are declined like any adjective.
+/// Stems that decline like adjectives.
 static RANKS: Values<f64> = Values::of("numbers.words.rank", lexicon::number);
 
-/// Endings of an adjective that no noun of those beginnings has ("пята" is a heel, "пяти" is five).
+/// Adjective endings, not those of nouns ("пята" is a heel).
 static ENDINGS: Words = Words::of("numbers.words.rank_ending");
 
-/// "Second" in Ukrainian; Russian reads some of the forms as "friend" and "another".
+/// Ukrainian "second"; in Russian some forms mean "friend".
 static UKRAINIAN_SECOND: Words = Words::of("numbers.words.second");
 
-/// Whether a word is "second" in Ukrainian.
 pub(super) fn is_second_in_ukrainian(word: &str) -> bool {
     UKRAINIAN_SECOND.has(word)
 }
 
-/// The rank an ordinal word names.
 pub(super) fn ordinal(word: &str) -> Option<f64> {
     ORDINALS.get(word).or_else(|| {
         if word.is_ascii() {
@@ -105,7 +103,6 @@ pub(super) fn ordinal(word: &str) -> Option<f64> {
     })
 }
 
-/// Spans that adjectives are made of, with what one is worth in its base unit.
 fn base_and_factor(value: &'static str) -> Option<(&'static str, f64)> {
     let (base, factor) = value.split_once(' ')?;
     Some((base, factor.parse().ok()?))
@@ -113,10 +110,10 @@ fn base_and_factor(value: &'static str) -> Option<(&'static str, f64)> {
 
 static SPANS: Values<(&'static str, f64)> = Values::of("numbers.words.span", base_and_factor);
 
-/// Tens as compound words begin with them: "двадцатипятилетний".
+/// "двадцатипятилетний"
 static TENS: Words = Words::of("numbers.words.joined_tens");
 
-/// The number that a compound word begins with.
+/// Returns the number in a compound.
 fn joined(number: &str) -> Option<f64> {
     let below_ten = |word: &str| match word {
         "одно" => Some(1.0),
@@ -133,26 +130,26 @@ fn joined(number: &str) -> Option<f64> {
     below_ten(number).or_else(compound)
 }
 
-/// "двухдневный", "чотирирічна": the number, the base unit, and what one of it is worth there.
+/// Reads "двухдневный": number, base unit, factor.
 pub(super) fn spanning(word: &str) -> Option<(f64, &'static str, f64)> {
-    // Every word of a text is asked about, and the spans are all Cyrillic.
+    // Fast path: all these words are Cyrillic.
     if word.is_ascii() {
         return None;
     }
     SPANS.prefixes().iter().find_map(|(span, (base, factor))| {
-        // "Однотонный" is of one colour.
+        // Of one colour.
         let (number, ending) = word.split_once(span).filter(|(number, _)| !(*span == "тонн" && *number == "одно"))?;
         let declined = (1..=3).contains(&ending.chars().count());
-        // "Годовалый" is of one year.
+        // One year old.
         let value = if number.is_empty() && *span == "годовал" { Some(1.0) } else { joined(number) };
         value.filter(|_| declined).map(|value| (value, *base, *factor))
     })
 }
 
-/// Endings of the adjectives behind a number and a hyphen; "24-часов" and "300-тонн" are none.
+/// "24-часов" is no adjective.
 static ADJECTIVES: Words = Words::of("numbers.words.measure_ending");
 
-/// "1600-километрового", "15-дневный": the base unit of the adjective behind the hyphen, and what one is worth there.
+/// Reads "1600-километрового": base unit, factor.
 pub(super) fn measure_of_an_adjective(word: &str) -> Option<(&'static str, f64)> {
     SPANS.prefixes().iter().find_map(|(span, (base, factor))| {
         let ending = word.strip_prefix(span)?;
@@ -160,7 +157,7 @@ pub(super) fn measure_of_an_adjective(word: &str) -> Option<(&'static str, f64)>
     })
 }
 
-/// A number as words: its value, the unit of its last word, and how many words it takes.
+/// Value, unit of the last word, number of words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spelled {
     pub(super) value: f64,
@@ -168,8 +165,7 @@ pub(super) struct Spelled {
     pub(super) taken: usize,
 }
 
-/// Reads a number from the first of these words: "two hundred and five", "двадцать одна тысяча", "half a million". A lone
-/// "one" is a pronoun, an article or a number of no interest, and is not read.
+/// Reads "two hundred and five", "двадцать одна тысяча", "half a million". "One" alone is mostly a pronoun.
 pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
     let (mut total, mut current, mut taken, mut last_digit) = (0.0, 0.0, 0, 1.0);
     let mut index = 0;
@@ -210,7 +206,7 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
     (added && taken > 0 && !lone_one).then_some(Spelled { value, last_digit, taken })
 }
 
-/// "half a million", "полмиллиона" is one word and is left to the reader, "пів мільйона".
+/// Reads "half a million", "пів мільйона"; "полмиллиона" is read elsewhere.
 fn half(words: &[&str]) -> Option<(f64, usize)> {
     match words {
         ["half", "a" | "an", next, ..] if scale(next).is_some() => Some((0.5, 2)),
@@ -219,7 +215,7 @@ fn half(words: &[&str]) -> Option<(f64, usize)> {
     }
 }
 
-/// Whether a number word may follow what was read: "twenty" + "five", never "five" + "twenty".
+/// Whether a word may follow: "twenty" + "five", not the reverse.
 fn fits(current: f64, value: f64) -> bool {
     if current == 0.0 {
         return true;
@@ -234,7 +230,7 @@ fn fits(current: f64, value: f64) -> bool {
     value < room && value > 0.0
 }
 
-/// A number word states its last digit; "полтора" states halves.
+/// Returns 1, or 0.5 for "полтора".
 fn unit_of(value: f64) -> f64 {
     if value.fract() == 0.0 { 1.0 } else { 0.5 }
 }

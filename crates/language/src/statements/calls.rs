@@ -1,14 +1,16 @@
-//! What a post says to its reader and not of the world: calls to subscribe, share, read on and send in, and the signatures
-//! of channels. To add a language: its words in its `statements.tsv`.
+//! Finds lines for the reader that state nothing: calls to subscribe, share, read on or send material, and channel
+//! signatures.
+//!
+//! To add a language: its `statements.tsv`.
 
 use crate::lexicon::{Parts, Words};
 use crate::patterns::Pattern;
 use crate::{has_cyrillic, is_emoji};
 
-/// Heads that are calls by themselves, and labels of where something was taken from.
+/// Calls by themselves, and source labels.
 static CALL: Pattern = Pattern::of(r"^(?:{statements.calls.please}\s+)?{statements.calls.heads}(?:[\s.,:;!?()|…-]|$)");
 
-/// English verbs that call only with the reader's object behind them: "Share this", but "Share prices fell".
+/// Calls with an object: "Share this", not "Share prices fell".
 static ENGLISH: Pattern = Pattern::of(
     r"(?x)^(?:{statements.calls.please}\ |{statements.calls.now}\ )?{statements.calls.verbs}
         (?:[!.,]|$
@@ -16,7 +18,7 @@ static ENGLISH: Pattern = Pattern::of(
             |\ {statements.calls.objects}(?:[\s.,:;!?]|$))",
 );
 
-/// "Like this video", but "Like us, chimpanzees use tools"; "Help us", but "Help now arrives in Gaza".
+/// "Like this video", not "Like us, chimpanzees use tools"; "Help us", not "Help now arrives in Gaza".
 static ENGLISH_NEARER: Pattern = Pattern::of(
     r"(?x)^(?:{statements.calls.please}\ )?
         (?:{statements.calls.like}
@@ -24,23 +26,23 @@ static ENGLISH_NEARER: Pattern = Pattern::of(
         |{statements.calls.help}\ {statements.calls.helped}(?:[\s.,:;!?]|$))",
 );
 
-/// Where something was taken from, and a channel's own places, with no more behind them than a name.
+/// Sources and own links, with at most a name.
 static LABEL: Pattern =
     Pattern::of(r"^(?:{statements.calls.source}\s*:(?:\s*\S+){0,3}|{statements.calls.own_place}(?:\s*[:@—–-].*)?)$");
 
-/// Russian and Ukrainian imperatives whose ending nouns and presents share, or that speak to one reader.
+/// Singular imperatives, or with an ambiguous ending.
 static COMMANDS: Words = Words::of("statements.calls.commands");
 
-/// Politeness and a negation before a command.
+/// Politeness and negation.
 static BEFORE: Words = Words::of("statements.calls.before");
 
-/// Labels of a channel's links, small letters.
+/// Labels of a channel's links, lower case.
 static LABELS: Words = Words::of("statements.calls.labels");
 
-/// A sentence of more words says something beside its call.
+/// Words; longer sentences also state something.
 const LONGEST: usize = 20;
 
-/// Whether a sentence or line only asks something of its reader, or names where it comes from.
+/// Whether it is only a call or source label.
 pub(super) fn is_call(sentence: &str) -> bool {
     let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '@');
     let words = bare.split_whitespace().count();
@@ -52,7 +54,7 @@ pub(super) fn is_call(sentence: &str) -> bool {
             || commands(bare))
 }
 
-/// Whether the first word that counts is an imperative. What follows "that" is a statement all the same.
+/// Whether the first relevant word is an imperative and no "that" follows.
 fn commands(sentence: &str) -> bool {
     static ENDINGS: Words = Words::of("statements.calls.ending");
     static TELLING: Parts = Parts::of("statements.calls.telling");
@@ -65,7 +67,7 @@ fn commands(sentence: &str) -> bool {
     COMMANDS.has(&first) || first.chars().count() >= 5 && ENDINGS.has_ending_of(&first)
 }
 
-/// Whether a line, as it was sent, is what a channel sets under its posts: its links side by side.
+/// Whether a raw line is a row of the channel's links.
 pub(super) fn is_signature(line: &str) -> bool {
     let divides = |c: char| is_emoji(c) || matches!(c, '|' | '•' | '·' | '⋅' | '║');
     let parts: Vec<&str> = line
@@ -81,16 +83,16 @@ pub(super) fn is_signature(line: &str) -> bool {
         || parts.len() >= 3 && line.contains('|') && short(3) && !figure
 }
 
-/// Words that the names of channels have, small letters.
+/// Words in channel names, lower case.
 static NAMING: Words = Words::of("statements.calls.naming");
 
-/// Whether a last line is a channel's name: "Milbrook LIVE", "© Kyiv Independent". "Trump Wins Ohio" is news.
+/// Whether it is a channel's name: "Milbrook LIVE", not "Trump Wins Ohio".
 pub(super) fn is_sign_off(line: &str) -> bool {
     let naming = |word: &str| NAMING.has(&word.to_lowercase());
     is_name(line) && (line.starts_with(|c: char| !c.is_alphanumeric()) || line.split_whitespace().any(naming))
 }
 
-/// Whether a line is made of one to three words with capitals.
+/// Whether it is one to three capitalised words.
 fn is_name(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
     (1..=3).contains(&words.len())

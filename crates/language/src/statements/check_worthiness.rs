@@ -1,9 +1,8 @@
-//! Check-worthiness: how much a check of a statement would tell, as a sum of signs squashed to 0–1.
+//! Computes check-worthiness, 0–1: the logistic function of a sum of features.
 //!
-//! For English the signs are words and pairs of neighbours, `check_worthiness/english.tsv`: hundredths of the weights of a
-//! logistic regression on the training part of `CheckThat` 2024, task 1. The test
-//! `the_weights_are_what_the_sentences_teach` learns them again and, with `CORROBORATE_MEASURE_ALL`, prints them. Other
-//! languages have fewer, chosen by hand.
+//! English weights are in `check_worthiness/english.tsv`, in hundredths: a logistic regression on words and word pairs
+//! (`CheckThat` 2024, task 1, training part). The test `the_weights_are_what_the_sentences_teach` trains them again and
+//! prints them with `CORROBORATE_MEASURE_ALL`. Other languages have a few features chosen by hand.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -17,7 +16,7 @@ use crate::numbers::{Unit, quantities};
 use crate::tokens;
 use corroborate_domain::ClaimKind;
 
-/// Words of claims: causes, changes, comparisons, deeds that leave a record.
+/// Causes, changes, comparisons, recorded actions.
 static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     lexicon::entries("statements.check_worthiness.factual")
         .flat_map(|entry| tokens::tokens(entry.form, None))
@@ -25,14 +24,12 @@ static FACTUAL_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words as they stand: deeds that are done, amounts, and what is voted, fought or paid for. A stem would not tell "sent"
-/// from "send".
+/// Unstemmed words ("sent" differs from "send"): actions, amounts, votes, fights, payments.
 static DONE_WORDS: Words = Words::of("statements.check_worthiness.done");
 
-/// Words of talk: the speaker, the hearer, what may be, shall be or is good.
+/// Speaker, listener, possibility, future, judgement.
 static TALK_WORDS: Words = Words::of("statements.check_worthiness.talk");
 
-/// A word or two and what they weigh.
 type Weights<'a> = HashMap<&'a str, f64>;
 
 static ENGLISH: LazyLock<Weights<'static>> = LazyLock::new(|| {
@@ -40,10 +37,10 @@ static ENGLISH: LazyLock<Weights<'static>> = LazyLock::new(|| {
     rows.filter_map(|(gram, weight)| Some((gram, weight.parse::<f64>().ok()? / 100.0))).collect()
 });
 
-/// The row of the table that every sentence has.
+/// The intercept.
 const ALWAYS: &str = "*";
 
-/// 0–1. Opinions and vague statements stay under 0.2, whatever figures they hold.
+/// Returns 0–1; opinions and vague statements below 0.2.
 pub(super) fn score(text: &str, kind: ClaimKind, language: Option<&str>) -> f64 {
     let english = language.map_or_else(|| !has_cyrillic(text), |language| language == "en");
     let sum = if english { weighed(&ENGLISH, text) } else { signs(text, language) };
@@ -58,8 +55,7 @@ fn of_kind(kind: ClaimKind, score: f64) -> f64 {
     }
 }
 
-/// The different words of a text and pairs of neighbours, and how many words it has. A figure is "0"; of the signs those of
-/// money and percent are words.
+/// Returns distinct words and pairs, and the number of words. Figures are "0"; money and percent signs are words.
 fn grams(text: &str) -> (HashSet<String>, usize) {
     let lexemes = lex(text, false);
     let words: Vec<&str> = lexemes
@@ -75,7 +71,7 @@ fn grams(text: &str) -> (HashSet<String>, usize) {
     (words.iter().map(|word| (*word).to_owned()).chain(pairs).collect(), words.len())
 }
 
-/// What one word counts in a text of so many: a long sentence has more of everything.
+/// Returns the weight of one word, lower in long sentences.
 fn share(words: usize) -> f64 {
     4.0 / (words as f64 + 1.0).sqrt()
 }
@@ -83,13 +79,13 @@ fn share(words: usize) -> f64 {
 fn weighed(weights: &Weights<'_>, text: &str) -> f64 {
     let (grams, words) = grams(text);
     let weight = |gram: &str| weights.get(gram).copied().unwrap_or_default();
-    // In order, so that the last digits do not depend on the set's.
+    // Sorted for stable rounding.
     let mut sums: Vec<f64> = grams.iter().map(|gram| weight(gram)).collect();
     sums.sort_by(f64::total_cmp);
     weight(ALWAYS) + share(words) * sums.iter().sum::<f64>()
 }
 
-/// The sum for other languages than English.
+/// Returns the sum for other languages.
 fn signs(text: &str, language: Option<&str>) -> f64 {
     let all = tokens::tokens(text, language);
     let content = all.iter().filter(|token| !token.stop).count();
@@ -100,7 +96,7 @@ fn signs(text: &str, language: Option<&str>) -> f64 {
     let factual = |token: &&tokens::Token| FACTUAL_STEMS.contains(&token.stem) || DONE_WORDS.has(&token.text);
     let factual = all.iter().filter(factual).count();
     let talk = all.iter().filter(|token| TALK_WORDS.has(&token.text)).count();
-    // Weights of a logistic regression on the English sentences of CheckThat 2024, training part, to two digits.
+    // From a logistic regression on English CheckThat 2024, training part.
     -2.06
         + 1.04 * figures.min(2) as f64
         + 0.35 * strong.min(3) as f64

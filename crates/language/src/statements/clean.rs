@@ -1,4 +1,4 @@
-//! Takes off a line what posts carry and claims do not: emoji, links, mentions, tags, calls to subscribe.
+//! Removes emoji, links, mentions, tags and calls to subscribe from a line.
 
 use super::calls;
 use crate::patterns::Pattern;
@@ -6,19 +6,19 @@ use crate::{is_emoji, stopwords, tokens};
 
 static URL: Pattern = Pattern::of(r"(?i)(?-u:\b)(?:https?://|www\.|t\.me/|pic\.twitter\.com/|bit\.ly/)\S+");
 
-/// A call after a sign that sets it off, to the end of the line: "… | Подписаться на канал".
+/// "… | Подписаться на канал"
 static TAIL: Pattern = Pattern::of(r"\s*(?:[|•]|—|–)\s*{statements.clean.tail}.*$");
 
-/// How a copied post names its author: " — Name (@name) January 5, 2016".
+/// " — Name (@name) January 5, 2016"
 static SIGNATURE: Pattern = Pattern::of(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#);
 
-/// How a repeated post names whom it repeats: "RT @name: ".
+/// "RT @name: "
 static REPEATED: Pattern = Pattern::of(r"^\s*RT @\w+:?\s+");
 
-/// Words left of a line of links that only label them: "Full story:", "Видео —".
+/// Words of a label before a link: "Full story:".
 const LABEL: usize = 4;
 
-/// One line, cleaned; `None` where nothing is left that says something.
+/// Returns the cleaned line, or `None` if nothing is stated.
 pub(super) fn clean_line(line: &str) -> Option<String> {
     let calls = has_call_sign(line);
     let bare = URL.replace_all(line, " ");
@@ -37,10 +37,10 @@ pub(super) fn clean_line(line: &str) -> Option<String> {
     tidy.chars().any(char::is_alphanumeric).then_some(tidy)
 }
 
-/// A longer line that begins with a call goes on to say something, unless a sign points at the call.
+/// Words; a longer line states something, unless an emoji points at the call.
 const MOST_OF_A_CALL: usize = 12;
 
-/// Pointing emoji stand before calls.
+/// Whether an emoji points at a call.
 fn has_call_sign(line: &str) -> bool {
     line.contains(['👉', '➡', '👇', '🔔', '✅'])
 }
@@ -48,13 +48,12 @@ fn has_call_sign(line: &str) -> bool {
 fn without_emoji(line: &str) -> String {
     line.chars()
         .filter(|c| !matches!(c, '\u{200B}' | '\u{200C}' | '\u{2060}' | '\u{FEFF}' | '\u{00AD}' | '\u{200D}'))
-        // A degree sign is no emoji; arrows and check marks are.
+        // Arrows are emoji; a degree sign is not.
         .map(|c| if is_emoji(c) { ' ' } else { c })
         .collect::<String>()
 }
 
-/// Drops tags and mentions, but keeps the word of one that stands in a sentence's grammar: a small word, a preposition or a
-/// verb beside it on the same line.
+/// Removes tags and mentions, except next to a small word, preposition or verb, where they are part of the sentence.
 fn without_tags(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
@@ -66,7 +65,7 @@ fn without_tags(line: &str) -> String {
         }
         let previous = index.checked_sub(1).and_then(|before| words.get(before)).copied();
         let next = words.get(index + 1).copied();
-        // ".@Name says": the dot is there so that the mention can be the subject.
+        // The dot makes the mention a subject: ".@Name says".
         if word.starts_with(".@") || in_grammar(previous, next) {
             let name = opening.trim_start_matches(['#', '@']);
             kept.push(if opening.starts_with('#') { name.replace('_', " ") } else { name.to_owned() });
@@ -85,11 +84,11 @@ fn in_grammar(previous: Option<&str>, next: Option<&str>) -> bool {
     leads || next.is_some_and(|word| small(word) && !word.contains("://"))
 }
 
-/// One space between words, none before punctuation, none at the ends.
+/// Normalises spaces, none before punctuation.
 fn tidy(line: &str) -> String {
     let mut tidy = line.split_whitespace().collect::<Vec<_>>().join(" ");
     for sign in [",", ".", "!", "?", ";", ":", ")", "»"] {
-        // "Kyiv ." after something was cut out; " — " and " .5" are left alone.
+        // "Kyiv ." after a removal; " — " and " .5" stay.
         if tidy.contains(&format!(" {sign}")) {
             tidy = tidy.replace(&format!(" {sign} "), &format!("{sign} "));
             if let Some(head) = tidy.strip_suffix(&format!(" {sign}")) {

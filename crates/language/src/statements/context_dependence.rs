@@ -1,5 +1,5 @@
-//! Sentences that depend on their context: "Five people died" is true somewhere every day. Such a claim is given the
-//! sentence it leans on, or any page with five dead would bear it out.
+//! Finds claims that depend on their context ("Five people died") and gives them a lead sentence. Without it any page
+//! with five deaths would support the claim.
 
 use std::collections::HashSet;
 
@@ -11,16 +11,16 @@ use crate::names::same_key;
 use crate::{has_cyrillic, tokens, verbs};
 use corroborate_domain::ClaimKind;
 
-/// Sentences before it among which one to lean on is looked for.
+/// Maximum earlier sentences that are searched.
 const NEAR: usize = 5;
-/// A sentence longer than this is no lead: the claim would drown in it. Characters.
+/// Characters; a longer lead would outweigh the claim.
 const LONGEST_LEAD: usize = 260;
-/// Words of a subject: further in, a name is no part of it.
+/// Words; later names are not in it.
 const SUBJECT: usize = 8;
 
-/// The sentence to set before a claim that cannot be checked alone: one that stands by itself and names someone. A pronoun leans
-/// on the nearest, what names nobody on the nearest or on the title where that is of the same. `None` where the claim stands by
-/// itself too, or nothing before it does.
+/// Returns an independent sentence with a name.
+///
+/// For a pronoun the nearest; without a name the nearest or a fitting title. `None` if not needed or not found.
 pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], language: Option<&str>) -> Option<String> {
     let known = matches!(language, None | Some("en" | "ru" | "uk"));
     if !known || !leans(claim, language) {
@@ -40,7 +40,7 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
     };
     let first = verbs::words(claim).into_iter().next().unwrap_or_default();
     let lead = if refers(&first) {
-        // "He" farther on is somebody who is named, and not whatever stands nearest.
+        // A later "he" is a named person.
         let is_person = PEOPLE.has(&first);
         let near = context.iter().rev().take(NEAR).map(String::as_str).enumerate();
         let fits =
@@ -48,7 +48,7 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
         let of_text = || title.filter(|title| stands(title) && is_of_text(title, context, language));
         near.into_iter().find(fits).map(|(_, text)| text).or_else(of_text)?
     } else {
-        // What names nobody goes with what was told last, or with the title, which is shorter, where that is of the same.
+        // The nearest, or the shorter title if it fits.
         let nearest = context.iter().rev().take(NEAR).map(String::as_str).find(|text| stands(text));
         let of_nearest = |title: &&str| match nearest {
             Some(nearest) => is_of_text(title, &[nearest.to_owned()], language),
@@ -62,8 +62,7 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
     Some(if is_ended { bare.to_owned() } else { format!("{bare}.") })
 }
 
-/// Whether a sentence has a subject only its context tells: a pronoun, "this", "the company", or, of what happened, no name at
-/// all.
+/// Whether the subject is a pronoun, "this", "the company", or an event without a name.
 fn leans(sentence: &str, language: Option<&str>) -> bool {
     let words = verbs::words(sentence);
     let Some(first) = words.first() else { return false };
@@ -82,7 +81,7 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
     happened && !has_year(sentence) && !names_anyone(sentence, language)
 }
 
-/// "Is", "can", "may": what always holds is told in them too.
+/// Whether it also states permanent facts: "is", "can".
 fn is_timeless(word: &str) -> bool {
     static VERBS: Words = Words::of("statements.context_dependence.verbs");
     VERBS.has(word)
@@ -92,30 +91,28 @@ fn has_figure(sentence: &str) -> bool {
     sentence.contains(|c: char| c.is_ascii_digit())
 }
 
-/// "Smoking killed 8 million people in 2019": what a year is told of is mostly told of the world.
+/// Whether it has a year and is thus mostly about the world: "Smoking killed 8 million people in 2019".
 fn has_year(sentence: &str) -> bool {
     let is_year = |word: &str| word.len() == 4 && (word.starts_with("19") || word.starts_with("20"));
     verbs::words(sentence).iter().any(|word| is_year(word) && word.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// Words that point back, at the head of a sentence.
 fn refers(word: &str) -> bool {
     static BACK: Words = Words::of("statements.context_dependence.back");
     kinds::is_pronoun(word) || BACK.has(word)
 }
 
-/// One of its kind: nobody asks which.
+/// Unique things.
 static ONLY_ONE: Words = Words::of("statements.context_dependence.only_one");
 
-/// "The company said": which one? Not so where the subject has a name in it ("The Kremlin", "The mayor of Odesa"), or is the only
-/// one there is.
+/// Whether a definite subject is unclear: "The company said", but not "The Kremlin" or "The mayor of Odesa".
 fn is_definite(sentence: &str, words: &[String]) -> bool {
     let spelt: Vec<&str> = sentence.split_whitespace().collect();
     let Some(noun) = words.get(1) else { return false };
     if ONLY_ONE.has(noun) {
         return false;
     }
-    // "The reported Pentagon memo": a participle right behind the article is no verb.
+    // "The reported Pentagon memo" has no verb.
     let verb = words.iter().skip(2).take(SUBJECT - 1).position(|word| verbs::is_finite(word));
     let end = verb.map_or(SUBJECT + 1, |at| at + 2);
     let subject = spelt.get(1..end.min(spelt.len())).unwrap_or_default();
@@ -132,15 +129,14 @@ fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
     entities(sentence, language, &[]).iter().any(|name| name.kind == EntityKind::Person)
 }
 
-/// People who are told of before the sentence that has these and no person's name.
+/// Introduced earlier, if no person is named.
 static SOMEBODY: Words = Words::of("statements.context_dependence.somebody");
 
 static PEOPLE: Words = Words::of("statements.context_dependence.people");
 
-/// Words of a title that says something.
 const LEAST_TITLE: usize = 4;
 
-/// Whether a title is of its text: it shares a name with it, or two words. The site's name and another story's headline do not.
+/// Whether a title shares two words or a name with the text, unlike a site name or another headline.
 fn is_of_text(title: &str, context: &[String], language: Option<&str>) -> bool {
     let text = context.join(" ");
     let stems = |text: &str| tokens::content_stems(text, language).into_iter().collect::<HashSet<String>>();
@@ -151,7 +147,6 @@ fn is_of_text(title: &str, context: &[String], language: Option<&str>) -> bool {
         && (shares_a_name || stems(title).intersection(&stems(&text)).count() >= 2)
 }
 
-/// A quotation that begins or ends outside it.
 pub(super) fn is_cut_quotation(sentence: &str) -> bool {
     let count = |sign: char| sentence.matches(sign).count();
     count('“') != count('”') && !sentence.contains('„') || count('«') != count('»') || count('"') % 2 == 1

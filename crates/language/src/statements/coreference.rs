@@ -1,6 +1,6 @@
-//! Coreference of a leading pronoun: the one name that a sentence before it is about.
+//! Resolves a leading pronoun to the one name that an earlier sentence is about.
 //!
-//! Where it is not sure, a pronoun stays: a claim about the wrong person is worse than one that needs its context.
+//! An uncertain pronoun stays, because a wrong person is worse than a dependent claim.
 
 use super::is_question;
 use crate::dates::names::is_calendar_word;
@@ -9,16 +9,15 @@ use crate::entities::{Entity, entities};
 use crate::lexicon::Words;
 use crate::{cut, has_cyrillic, tokens, verbs};
 
-/// Verbs behind an "it" that means no thing.
+/// Words after an "it" without reference.
 static EXPLETIVE: Words = Words::of("statements.coreference.expletive");
 
-/// What follows "it is" where the "it" means no thing.
+/// Words after "it is" without reference.
 static EXPLETIVE_ENDS: Words = Words::of("statements.coreference.expletive_end");
 
-/// Given names that end like a genitive and are none.
+/// Names that only look like a genitive.
 static NO_GENITIVE: Words = Words::of("statements.coreference.no_genitive");
 
-/// Sentences before a pronoun in which its name is looked for.
 const NEAR: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +26,6 @@ enum Gender {
     Feminine,
 }
 
-/// What a leading pronoun may stand for.
 struct Pronoun {
     kinds: &'static [EntityKind],
     gender: Option<Gender>,
@@ -53,7 +51,7 @@ impl Pronoun {
     }
 }
 
-/// Replaces a leading pronoun by the one name it can mean. `None` where there is no such pronoun, or no such name.
+/// Replaces the pronoun; `None` without one or without a clear name.
 pub(super) fn resolve(sentence: &str, context: &[String], language: Option<&str>) -> Option<String> {
     let (first, rest) = sentence.split_once(' ')?;
     let word = tokens::normalise_word(first.trim_end_matches(','));
@@ -63,7 +61,7 @@ pub(super) fn resolve(sentence: &str, context: &[String], language: Option<&str>
     }
     let name =
         if pronoun.plural { both(context.last()?, language)? } else { antecedent(context, &pronoun, language)?.text };
-    // A Russian or Ukrainian name found in an oblique case cannot be the subject as it stands.
+    // An oblique name cannot be the subject.
     if has_cyrillic(&name) && pronoun.possessive || has_cyrillic(sentence) != has_cyrillic(&name) {
         return None;
     }
@@ -72,7 +70,7 @@ pub(super) fn resolve(sentence: &str, context: &[String], language: Option<&str>
     (tokens::tokens(&resolved, language).len() > 1).then_some(resolved)
 }
 
-/// "It is known that", "It rained": no thing is meant.
+/// Whether "it" has no reference: "It is known that", "It rained".
 pub(super) fn is_expletive(rest: &str) -> bool {
     let words: Vec<String> = rest.split_whitespace().take(3).map(tokens::normalise_word).collect();
     let first = words.first().map(String::as_str).unwrap_or_default();
@@ -80,12 +78,12 @@ pub(super) fn is_expletive(rest: &str) -> bool {
     EXPLETIVE.has(first) || (matches!(first, "is" | "was" | "has" | "will" | "would") && EXPLETIVE_ENDS.has(second))
 }
 
-/// The one name of those kinds in the nearest sentence before that names any, where that sentence is about it.
+/// Returns the only fitting name of the nearest sentence with any.
 fn antecedent(context: &[String], pronoun: &Pronoun, language: Option<&str>) -> Option<Entity> {
     let fitting = |sentence: &String| -> Vec<Entity> {
         entities(sentence, language, &[]).into_iter().filter(|name| pronoun.kinds.contains(&name.kind)).collect()
     };
-    // "Партия проиграла. Она набрала 22 %": in Russian and Ukrainian a thing is "she" as well, so that no sentence may stand between.
+    // "Партия проиграла. Она набрала 22 %": things have gender, so only the last sentence counts.
     let is_cyrillic = context.last().is_some_and(|last| has_cyrillic(last));
     let most = if is_cyrillic { 1 } else { NEAR };
     let told = context.iter().rev().filter(|sentence| !is_question(sentence));
@@ -99,8 +97,7 @@ fn antecedent(context: &[String], pronoun: &Pronoun, language: Option<&str>) -> 
     (agrees && is_subject(sentence, &name)).then_some(name)
 }
 
-/// Whether a sentence is about the name, as far as what stands before it tells: no preposition, no verb, no bracket. What
-/// an agency or a paper "reported" is not about it.
+/// Whether no preposition, verb or bracket precedes the name. "Reuters reported" is a source.
 fn is_subject(sentence: &str, name: &Entity) -> bool {
     let Some(at) = sentence.find(&name.text) else { return false };
     let (before, behind) = (cut(sentence, 0, at), cut(sentence, at + name.text.len(), sentence.len()));
@@ -125,11 +122,10 @@ fn is_preposition(word: &str) -> bool {
 
 static TITLES: Words = Words::of("statements.coreference.titles");
 
-/// Those who met: "They" behind it are both.
+/// "They" are both.
 static MEETING: Words = Words::of("statements.coreference.meeting");
 
-/// The two whom a sentence begins with: "Greece and Cyprus", of "Zelensky met Macron" "Zelensky and Macron". Where more
-/// people are named nobody can tell who "they" are.
+/// Returns two names: "Greece and Cyprus", "Zelensky met Macron". With more people "they" is ambiguous.
 fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let names = entities(sentence, language, &[]);
     let (first, second) = (names.first()?, names.get(1)?);
@@ -141,7 +137,7 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
     let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.has(between);
     let head = start == 0 || TITLES.has(cut(sentence, 0, start).trim());
-    // "Brazil and Argentina fans clashed", "met Joe Biden's wife": neither of the two.
+    // Others: "Brazil and Argentina fans clashed", "met Joe Biden's wife".
     let behind = cut(sentence, next + second.text.len(), sentence.len());
     let follows = verbs::words(behind).into_iter().next().unwrap_or_default();
     let is_whole = behind.starts_with([' ', '.', ',']) || behind.is_empty();
@@ -149,7 +145,7 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let acts = if cyrillic { verbs::is_past_cyrillic(&follows) } else { verbs::is_finite(&follows) };
     let is_theirs =
         is_whole && (goes_on || if and { acts } else { is_preposition(&follows) || is_calendar_word(&follows) });
-    // A surname alone may be nobody's that the rules know.
+    // A surname may have no known kind.
     let both_people = first.kind == EntityKind::Person && (meet || and) && second.kind == EntityKind::Misc;
     let alike = both_people
         || first.kind == second.kind
@@ -160,11 +156,10 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     (head && alike && upright && is_theirs && (and || meet)).then(|| format!("{} {joint} {}", first.text, second.text))
 }
 
-/// Given names of women and of men by which "she" or "he" is no other. What is not here may be either.
+/// Names with a known gender; others may have either.
 static WOMEN: Words = Words::of("statements.coreference.women");
 static MEN: Words = Words::of("statements.coreference.men");
 
-/// Men whose given name ends like a woman's.
 static MEN_IN_A: Words = Words::of("statements.coreference.men_in_a");
 
 fn gender(name: &str) -> Option<Gender> {
@@ -195,13 +190,12 @@ fn gender(name: &str) -> Option<Gender> {
     } else if first.ends_with(['а', 'я']) {
         Some(Gender::Feminine)
     } else {
-        // "Любовь" ends like a man's; a surname may still tell.
+        // "Любовь" looks male.
         let soft = first.ends_with(['ь', 'и', 'е', 'о', 'у']);
         (!soft).then_some(Gender::Masculine)
     }
 }
 
-/// Endings that a Russian or Ukrainian name has in other cases.
 fn oblique(name: &str) -> bool {
     let last = name.split_whitespace().last().unwrap_or_default().to_lowercase();
     let is_accusative =
@@ -216,7 +210,7 @@ fn oblique(name: &str) -> bool {
             && male_genitive(name)
 }
 
-/// "Владимира Путина": both words in the genitive.
+/// Whether both words are genitives: "Владимира Путина".
 fn male_genitive(name: &str) -> bool {
     let first = name.split_whitespace().next().unwrap_or_default().to_lowercase();
     ["ра", "на", "ла", "са", "та", "да", "ма", "ея", "ия", "ія", "ана", "ора"]

@@ -26,16 +26,16 @@ fn a_pronoun_is_the_one_name_that_the_sentence_before_is_about() {
 #[test]
 fn a_pronoun_stays_where_its_name_is_not_sure() {
     for (before, sentence) in [
-        // Another sex.
+        // Another gender.
         ("Это подтвердил муж актрисы Сергей Сенин.", "Она была госпитализирована."),
         ("Angela Merkel spoke.", "He left."),
-        // Not what the sentence is about.
+        // The sentence is not about this name.
         ("It is independent but works closely with the Treasury.", "Its reports come twice a year."),
         ("The vice president and the former president swiped at Liz Truss.", "She lost the vote."),
         ("(AP) After a summer of tumult the path is clearer.", "They will spend millions."),
         ("Sales fell by a third, Reuters reported.", "It employs 5,000 people."),
         ("Об этом говорят в Париже с Макроном.", "Он приедет."),
-        // More than one.
+        // More than one candidate.
         ("Joe Biden met Donald Trump.", "He won the election."),
         ("The company lost money.", "They fired workers."),
         ("Brazil and Argentina fans clashed in Rio.", "They injured 20 officers."),

@@ -1,4 +1,4 @@
-//! Digests, signatures and markup as channels and feeds send them, and prose that must stay whole beside them.
+//! Digests, signatures and markup of channels and feeds, and prose that stays whole.
 
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ fn wrapped_prose_is_not_cut() {
         texts(russian)[0],
         "Власти Милбрука сообщили в понедельник, что новый мост через реку Оррин открыла мэр города Хелен Драммонд."
     );
-    // A dash within a wrapped sentence is no bullet alone.
+    // No bullet.
     assert_eq!(
         texts("Мэр открыла мост через Оррин\n— самый длинный в Милбруке, 700 метров."),
         ["Мэр открыла мост через Оррин — самый длинный в Милбруке, 700 метров."]
@@ -117,7 +117,6 @@ fn paragraphs_of_one_story_still_lean_on_each_other() {
     );
 }
 
-/// A sentence with no name, no figure and no pronoun, wrapped at any column.
 fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,5 +1,6 @@
-//! Frames that only pass a claim on: "X is being shared as Y" claims Y. The frame says who spreads it, and is not what is
-//! to be checked.
+//! Removes frames that only pass a claim on: "X is being shared as Y" claims Y.
+//!
+//! Words: `statements.frames.*` in the lexicon.
 
 use regex::Regex;
 
@@ -8,14 +9,13 @@ use crate::has_cyrillic;
 use crate::lexicon::{Parts, Words};
 use crate::patterns::Pattern;
 
-/// In order; the last group of each is the claim.
+/// Patterns in order; the last group is the claim.
 static FRAMES: [Pattern; 15] = [
-    // Labels, alone or one after the other. Before a dash only those that are no subject: "Молния — это разряд".
+    // Labels. A subject before a dash is none: "Молния — это разряд".
     Pattern::of(r"^{statements.frames.label}\s*[:!]+\s*(?:{statements.frames.no}, )?(.+)$"),
     Pattern::of(r"^{statements.frames.urgent}\s+[—–-]+\s+(.+)$"),
     Pattern::of(r"^{statements.frames.reportedly},? (.+)$"),
-    // "… was shared in posts claiming that Y", and of pictures and posts "… is being shared as Y". Of others "as" may
-    // begin a clause: "was presented as the war entered its third year".
+    // "… was shared in posts claiming that Y"; "as" only for pictures and posts, because it may begin a clause.
     Pattern::of(
         r"(?x)^.{3,200}?
             (?-u:\b){statements.frames.is}\ (?:{statements.frames.also}\ )?(?:{statements.frames.being}\ )?
@@ -40,7 +40,8 @@ static FRAMES: [Pattern; 15] = [
         r"(?x)^.{3,160}?(?-u:\b){statements.frames.who}\ (?:{statements.frames.falsely}\ )?{statements.frames.tell}
             \ (?:{statements.frames.it}\ )?(?:{statements.frames.shows}|{statements.frames.showed})\ (.+)$",
     ),
-    // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims that Y".
+    // "Viral posts claim that Y", "Social media users have claimed that Y", "A screenshot circulating online claims
+    // that Y".
     Pattern::of(
         r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
             (?:[^.;:]{0,90}?[\ ,])(?:{statements.frames.has}\ )?(?:{statements.frames.falsely}\ )?
@@ -82,40 +83,39 @@ static FRAMES: [Pattern; 15] = [
     ),
 ];
 
-/// "A post claims Y", where no "that" tells the claim from what is claimed for oneself.
+/// "A post claims Y", where Y may also be a thing.
 static CLAIMING: Pattern = Pattern::of(
     r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
         ([^.;:]{0,90}?)[\ ,](?:{statements.frames.falsely}\ )?{statements.frames.claim}\ (.+)$",
 );
 
-/// What is claimed for oneself begins with one of these, or with a sum.
+/// Things that are claimed for oneself; sums are too.
 static FOR_ONESELF: Words = Words::of("statements.frames.for_oneself");
 
-/// "It shows Y", of which Y is claimed.
+/// "It shows Y"
 static SHOWS: Pattern =
     Pattern::of(r"^{statements.frames.pointing} {statements.frames.shows}(?: {statements.frames.that@latin})? (.+)$");
 
-/// "Footage of Y": Y is claimed, unless something is said of the footage.
+/// "Footage of Y", unless a verb about the footage follows.
 static SHOWN: Pattern = Pattern::of(
     r"(?x)^(?:(?:{statements.frames.old}\ ){0,3}{statements.frames.pictures@latin}\ {statements.frames.of@latin}
             (?:\ {statements.frames.the_moment})?
         |{statements.frames.pictures@cyrillic}\ {statements.frames.of@cyrillic})\ (.+)$",
 );
 
-/// Verbs by which something is said of a picture: "photos of the massacre were staged".
+/// "photos of the massacre were staged"
 static SAYING: Words = Words::of("statements.frames.saying");
 
-/// Endings of Russian and Ukrainian verbs and short participles. That nouns share some leaves a picture in a claim, which
-/// can be checked too.
+/// Cyrillic verbs and short participles. A noun with such an ending only leaves the picture in the claim.
 static SAYING_ENDINGS: Words = Words::of("statements.frames.saying_ending");
 
-/// Beginnings of the words that every frame holds one of; a search for them is far cheaper than the frames.
+/// Every frame has one; this search is much faster.
 static FRAME_WORDS: Parts = Parts::of("statements.frames.sign");
 
-/// Frames inside frames that are taken off: "Breaking: viral posts claim that Y".
+/// "Breaking: viral posts claim that Y"
 const DEEPEST: usize = 3;
 
-/// The claim inside a frame that only passes it on; `None` where there is no frame.
+/// Returns the claim inside a frame, if any.
 pub(super) fn unframed(sentence: &str) -> Option<String> {
     let mut claim: Option<String> = None;
     for _ in 0..DEEPEST {
@@ -134,17 +134,17 @@ fn inside(sentence: &str) -> Option<String> {
     let claim = framed.or_else(|| claimed(sentence))?;
     let claim = without_denial(unquoted(claim.trim()));
     let claim = without_picture(claim);
-    // "… shared as a photo" leaves a noun, not a claim.
+    // A noun is no claim: "… shared as a photo".
     (claim.split_whitespace().count() >= 3).then(|| capitalised(claim))
 }
 
-/// ", but this is fake", ", но это неправда": what the sentence says of the claim is no part of it.
+/// A comment, not the claim: ", but this is fake".
 static DENIED: Pattern = Pattern::of(
     r"(?x),?\ {statements.frames.but}\ (?:{statements.frames.the_claim}[^,.]{0,24}?{statements.frames.untrue}
         |[^,.]{0,60}\ {statements.frames.denied})[^.]*",
 );
 
-/// ", but it is actually from Porto Alegre", ", на самом деле оно снято в Бейруте".
+/// ", but it is actually from Porto Alegre"
 static REALLY: Pattern = Pattern::of(
     r"(?x),?\ ?(?:{statements.frames.while}\ (?:{statements.frames.it_or_they}|{statements.frames.the}\ [\p{L}-]+)
             \ (?:{statements.frames.are})?\ ?{statements.frames.actually}
@@ -157,7 +157,6 @@ fn without_denial(claim: &str) -> &str {
     end.and_then(|end| claim.get(..end)).unwrap_or(claim)
 }
 
-/// What a post claims without "that".
 fn claimed(sentence: &str) -> Option<&str> {
     let found = CLAIMING.captures(sentence)?;
     let (before, claim) = (found.get(1)?.as_str(), found.get(2)?.as_str());
@@ -166,14 +165,14 @@ fn claimed(sentence: &str) -> Option<&str> {
     (!for_oneself && !before.ends_with(" to")).then_some(claim)
 }
 
-/// What a picture shows, where that is what is claimed.
+/// Returns the content of a picture, if claimed.
 fn without_picture(claim: &str) -> &str {
     let behind = |pattern: &Regex| pattern.captures(claim).and_then(|found| found.get(1)).map(|found| found.as_str());
     let shown = behind(&SHOWS).or_else(|| behind(&SHOWN).filter(|shown| !says_something(shown)));
     shown.unwrap_or(claim)
 }
 
-/// Whether it has a verb of its own, as far as words and endings tell.
+/// Whether it has a verb.
 fn says_something(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic() && c != '\'').any(|word| {
         let word = word.to_lowercase();
@@ -181,7 +180,6 @@ fn says_something(text: &str) -> bool {
     })
 }
 
-/// Without the quotation marks around all of it.
 fn unquoted(claim: &str) -> &str {
     let bare = claim.trim_end_matches('.');
     [('«', '»'), ('"', '"'), ('“', '”'), ('„', '“')]

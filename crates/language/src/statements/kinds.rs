@@ -1,4 +1,6 @@
-//! What kind of statement a sentence is, and the checkable part of a mixed one.
+//! Decides the kind of a sentence and finds the checkable part of a mixed one.
+//!
+//! Words: `statements.kinds.*` in the lexicon.
 
 use crate::entities::entities;
 use crate::entities::kind::EntityKind;
@@ -10,7 +12,7 @@ use corroborate_domain::ClaimKind;
 
 static PERSONAL: Words = Words::of("statements.kinds.personal");
 
-/// "I think", "по-моему", "на мою думку": the speaker's own view follows.
+/// "I think", "по-моему"
 static OWN_VIEW: Pattern = Pattern::of(
     r"(?x)(?-u:\b){statements.kinds.speaker@latin}\ (?:{statements.kinds.firmly}\ )?
             {statements.kinds.views@latin}(?-u:\b)
@@ -19,17 +21,16 @@ static OWN_VIEW: Pattern = Pattern::of(
         |{statements.kinds.opinion@cyrillic}",
 );
 
-/// What is wished or liked, and neither thought nor believed.
 static WISHES: Words = Words::of("statements.kinds.wishes");
 
-/// How the speaker feels about what follows; it goes, and what follows is judged by itself.
+/// Attitude before a clause; the clause is judged alone.
 static ATTITUDE: Pattern = Pattern::of("^{statements.kinds.attitude}, (.+)$");
 
-/// "should", "нужно", "варто": what ought to be is no fact.
+/// "should", "нужно": an obligation is no fact.
 static OUGHT: Pattern =
     Pattern::of(r"(?-u:\b){statements.kinds.ought@latin}(?-u:\b)|(?:^|\s){statements.kinds.ought@cyrillic}(?:\s|$)");
 
-/// "The worst attack since 1994", "худший результат с 2014 года": what is the best or worst of a stretch of time is counted.
+/// "The worst attack since 1994": within a period a superlative is countable.
 static MEASURED: Pattern = Pattern::of(
     r"(?x){statements.kinds.best}(?s:.){0,90}?
         (?:(?-u:\b){statements.kinds.since@latin}\ \d
@@ -39,21 +40,21 @@ static MEASURED: Pattern = Pattern::of(
         |{statements.kinds.ever})",
 );
 
-/// Words that judge. Superlatives of size, age and number measure and are not among them.
+/// Words that judge, without superlatives of size, age and number.
 static JUDGING_WORDS: Words = Words::of("statements.kinds.judging");
 
-/// Words that only make a judgement stronger or set its frame.
+/// Words that only strengthen or frame.
 static FRAME_WORDS: Words = Words::of("statements.kinds.frames");
 
 static COPULAS: Words = Words::of("statements.kinds.copulas");
 
-/// The kind of a sentence, and the text to check where that is not the sentence itself.
+/// The kind, and the text to check if it is not the sentence.
 pub(super) struct Judged {
     pub(super) kind: ClaimKind,
     pub(super) factual_part: Option<String>,
 }
 
-/// Decides the kind. `resolved` tells that a leading pronoun was replaced by the name it stands for.
+/// Decides the kind. `resolved`: a name replaced the leading pronoun.
 pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> Judged {
     let all = tokens::tokens(sentence, language);
     let plain = |kind| Judged { kind, factual_part: None };
@@ -71,12 +72,12 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
         };
     }
     if let Some(view) = OWN_VIEW.find(sentence) {
-        // "I think it opened in 1991": the figure can be checked, and the frame goes.
+        // "I think it opened in 1991" is checkable without the frame.
         let rest = after_frame(sentence, view.end());
         let checkable = rest
             .as_deref()
             .is_some_and(|rest| states_something(rest, language) && !judges(rest, language) && !ought(rest));
-        // As it is written: "I Love Lucy" is a name.
+        // "I Love Lucy" is a name.
         let wish = WISHES.has_this(view.as_str().split_whitespace().next_back());
         return match rest.filter(|_| checkable && !wish && view.start() == 0) {
             Some(rest) => Judged { kind: ClaimKind::Mixed, factual_part: Some(rest) },
@@ -107,15 +108,15 @@ fn judges(text: &str, language: Option<&str>) -> bool {
     judging_position(&tokens::tokens(text, language)).is_some()
 }
 
-/// Views with a verb: what follows is what is thought, not a part of the sentence around it.
+/// The text after them is the view.
 static VERBAL: Parts = Parts::of("statements.kinds.verbal");
 
-/// Beginnings that need a clause behind them: "As president".
+/// "As president"
 static OPENING: Words = Words::of("statements.kinds.opening");
 
-/// "Elon Musk, in my opinion the greatest man alive, bought Twitter": the sentence without what stands between the commas.
-/// Where a comma does not close the view itself, the view may have begun the clause ("As president, I believe the bill,
-/// signed in May, failed").
+/// Removes an aside: "Elon Musk, in my opinion the greatest man alive, bought Twitter".
+///
+/// Without a comma the view may begin the clause: "As president, I believe the bill, signed in May, failed".
 fn without_aside(sentence: &str) -> Option<String> {
     let found = OWN_VIEW.find(sentence)?;
     let view = found.as_str().trim_end_matches([',', ' ']);
@@ -129,25 +130,25 @@ fn without_aside(sentence: &str) -> Option<String> {
     (!begins_the_clause && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
 }
 
-/// What may be, will be or would be.
+/// Possibility or future.
 static OPEN: Words = Words::of("statements.kinds.open");
 
-/// A figure, or a person, an organisation or a place of which something is told that has happened or is so.
+/// Whether there is a figure, or a person, organisation or place with a fact.
 fn states_something(text: &str, language: Option<&str>) -> bool {
     let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);
     let open = || tokens::tokens(text, language).iter().any(|token| OPEN.has(&token.text));
     !numbers::quantities(text, language).is_empty() || (named() && !open())
 }
 
-/// What follows "I think (that)", with its first letter made a capital.
+/// Returns the text after "I think (that)".
 fn after_frame(sentence: &str, end: usize) -> Option<String> {
     let rest = sentence.get(end..)?.trim_start_matches([',', ' ']);
     let rest = ["that ", "что ", "що "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
     (rest.split_whitespace().count() >= 3).then(|| super::capitalised(rest))
 }
 
-/// Index of the token that judges: one of the list, or "most beautiful" by its adjective. "best-selling", "best-known",
-/// "Best Picture" and "at best" measure or name.
+/// Finds a listed word, or the adjective of "most beautiful". "Best-selling", "Best Picture" and "at best" do not
+/// judge.
 fn judging_position(all: &[Token]) -> Option<usize> {
     all.iter().enumerate().position(|(index, token)| {
         let next = all.get(index + 1);
@@ -161,7 +162,7 @@ fn judging_position(all: &[Token]) -> Option<usize> {
     })
 }
 
-/// Whether the main clause says what ought to be; "scientists say that we should" reports.
+/// Whether the main clause is an obligation; "scientists say that we should" is a report.
 fn ought(sentence: &str) -> bool {
     static REPORTING: Parts = Parts::of("statements.kinds.reporting");
     OUGHT.find(sentence).is_some_and(|found| {
@@ -171,7 +172,7 @@ fn ought(sentence: &str) -> bool {
     })
 }
 
-/// Whether the judging word is what the sentence says of its subject: after a copula or a dash, or with little else.
+/// Whether it is the predicate: after a copula or dash, or with few other words.
 fn is_predicate(sentence: &str, all: &[Token], position: usize) -> bool {
     let before = all.get(..position).unwrap_or_default();
     let between = |token: &&Token| !COPULAS.has(&token.text) && (token.stop || FRAME_WORDS.has(&token.text));
@@ -184,8 +185,7 @@ fn is_predicate(sentence: &str, all: &[Token], position: usize) -> bool {
     copula || dash || (short && exclaimed) || (short && position + 1 == all.len())
 }
 
-/// "Minecraft is the best 2D game" → "Minecraft is a 2D game"; "Путин — лучший президент России" → "Путин — президент России".
-/// `None` where nothing checkable is left: a bare noun, with or without "in the world".
+/// Removes a judgement: "Minecraft is the best 2D game" → "Minecraft is a 2D game". `None` if a bare noun is left.
 fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<String> {
     let judging = all.get(position)?;
     let rest: Vec<&Token> = all.get(position + 1..)?.iter().collect();
@@ -211,7 +211,7 @@ fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<S
         }
         let copula = head.last().is_some_and(|word| COPULAS.has(&word.to_lowercase()));
         let plural = head.last().is_some_and(|word| matches!(word.to_lowercase().as_str(), "are" | "were"));
-        // "is beautiful and old" holds no noun of the subject's.
+        // "is beautiful and old" has no noun.
         if !copula || !article {
             return None;
         }
@@ -229,11 +229,11 @@ fn judges_after(rest: &[&Token]) -> bool {
     rest.iter().any(|token| JUDGING_WORDS.has(&token.text))
 }
 
-/// "Born in 1952, and he is an awful president": one clause judges, the other can be checked.
+/// Splits off a checkable clause: "Born in 1952, and he is an awful president".
 fn two_clauses(sentence: &str, language: Option<&str>) -> Option<Judged> {
     static JOINTS: Parts = Parts::of("statements.kinds.joint");
     let (joint, at) = JOINTS.first_in(sentence)?;
-    // The pronoun that shows a clause begins is that clause's own.
+    // The pronoun belongs to the second clause.
     let length = if joint.starts_with(" and ") { " and ".len() } else { joint.len() };
     let (first, second) = (sentence.get(..at)?, sentence.get(at + length..)?);
     let words = |clause: &str| clause.split_whitespace().count();
@@ -263,18 +263,16 @@ fn clause_is_opinion(clause: &str, language: Option<&str>) -> bool {
     })
 }
 
-/// Pronouns that need to be known before anything can be checked.
 static PRONOUNS: Words = Words::of("statements.kinds.pronouns");
 
-/// Whether the words a sentence begins with refer to something outside it.
+/// Whether a first word refers outside the sentence.
 pub(super) fn is_pronoun(word: &str) -> bool {
     PRONOUNS.has(word)
 }
 
-/// Words that predicate something without saying what of.
 static EMPTY: Words = Words::of("statements.kinds.empty");
 
-/// Too little to check: a pronoun for a subject and hardly a word of content, or hardly a word at all.
+/// Whether it is a pronoun with little content, or hardly any words.
 fn is_vague(all: &[Token]) -> bool {
     let content: Vec<&Token> = all.iter().filter(|token| !token.stop).collect();
     let telling = content.iter().filter(|token| !EMPTY.has(&token.text)).count();

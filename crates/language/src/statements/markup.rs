@@ -1,10 +1,10 @@
-//! Takes off the markup that feeds and bots send: elements of HTML, references to characters, marks of Markdown.
+//! Removes HTML elements, character references and Markdown.
 
 use std::borrow::Cow;
 
 use crate::patterns::Pattern;
 
-/// Elements whose content is no text, and comments. A post that was cut off in the middle of a script has no end of it.
+/// No text; a truncated post may lack the end of a script.
 static NO_TEXT: Pattern = Pattern::of(
     r"(?isx)<!--.*?--> | <!doctype[^<>]*> | <\?xml[^<>]*>
         | <script(?:\s[^<>]*)?>.*?</script\s*> | <style(?:\s[^<>]*)?>.*?</style\s*>
@@ -13,14 +13,14 @@ static NO_TEXT: Pattern = Pattern::of(
         | <(?:script|style)(?:\s[^<>]*)?>.*\z",
 );
 
-/// Elements that begin a line of their own.
+/// Elements that begin a line.
 static LINE: Pattern = Pattern::of(
     r"(?i)</?(?:br|p|div|ul|ol|h[1-6]|tr|table|tbody|thead|section|article|blockquote|header|footer|main|aside|nav|hr|dl|dt|dd|figure|figcaption)(?:\s[^<>]*)?\s?/?>|</li>",
 );
 
 static ITEM: Pattern = Pattern::of(r"(?i)<li(?:\s[^<>]*)?>");
 
-/// Elements of running text. Only names that HTML and Telegram have: `Vec<String>` is no markup.
+/// Inline elements of HTML and Telegram only: `Vec<String>` stays.
 static INLINE: Pattern = Pattern::of(
     r"(?i)</?(?:a|abbr|b|big|body|button|center|cite|code|del|em|font|form|head|html|i|img|input|ins|label|link|mark|meta|picture|pre|q|s|script|small|source|span|strike|strong|style|sub|sup|td|th|time|tg-spoiler|tg-emoji|tt|u|video|wbr)(?:\s[^<>]*)?\s?/?>",
 );
@@ -28,17 +28,17 @@ static INLINE: Pattern = Pattern::of(
 /// `![picture](address)`, `[words](address)`, `<address>`.
 static PICTURE: Pattern = Pattern::of(r"!\[[^\]\[\n]*\]\([^()\s]+[^()\n]*\)");
 static LINK: Pattern = Pattern::of(r"\[([^\]\[\n]+)\]\((?:https?://|tg://|mailto:|/|www\.)[^()\s]*(?:\s[^()\n]*)?\)");
-/// A line that is a link of a word or two: "[Full story](address)".
+/// A line with only a short link: "[Full story](address)".
 static LONE_LINK: Pattern =
     Pattern::of(r"(?m)^[^\w\n\[]*\[[^\]\[\s]+(?:[ \t][^\]\[\s]+)?\]\((?:https?://|tg://|/|www\.)[^()\s]*\)\W*$");
 static AUTOLINK: Pattern = Pattern::of(r"(?i)<(?:https?://|mailto:)[^<>\s]*>");
 
-/// Signs that begin a heading or a quoted line, and fences of code.
+/// Headings, quotes, code fences.
 static LINE_MARK: Pattern = Pattern::of(r"(?m)^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```\w*[ \t]*$)");
-/// "*bold*", "_slanted_", where spaces or punctuation stand around it.
+/// "*bold*", "_slanted_" between spaces or punctuation.
 static EMPHASIS: Pattern = Pattern::of(r#"(^|[\s(«"“])(?:\*([^\s*][^*\n]*?)\*|_([^\s_][^_\n]*?)_)($|[\s).,!?:;»"”…])"#);
 
-/// The text that is marked up, on lines of its own where the markup says so; items of a list begin with "• ".
+/// Returns plain text with line breaks; list items begin with "• ".
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     let text = if text.contains(['<', '&']) { Cow::Owned(without_html(text)) } else { Cow::Borrowed(text) };
     if text.contains(['[', '#', '>', '*', '_', '~', '|', '`']) { Cow::Owned(without_markdown(&text)) } else { text }
@@ -56,7 +56,7 @@ fn without_html(text: &str) -> String {
     if !text.contains('&') {
         return text;
     }
-    // Feeds often send the markup itself as references: "&lt;p&gt;".
+    // Feeds escape markup: "&lt;p&gt;".
     let decoded = html_escape::decode_html_entities(&text).replace('\u{a0}', " ");
     if decoded.contains('<') { stripped(&decoded) } else { decoded }
 }
@@ -67,7 +67,7 @@ fn without_markdown(text: &str) -> String {
     let text = LINK.replace_all(&text, "$1");
     let text = LINE_MARK.replace_all(&text, "");
     let text = text.replace("**", "").replace("__", "").replace("~~", "").replace("||", "");
-    // Twice, for the space between two of them belongs to both.
+    // Twice, because neighbours share a space.
     let text = EMPHASIS.replace_all(&text, "$1$2$3$4");
     EMPHASIS.replace_all(&text, "$1$2$3$4").into_owned()
 }

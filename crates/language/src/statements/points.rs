@@ -1,7 +1,6 @@
-//! Which lines of a text belong together: prose that may be wrapped, and the points of a digest, each a story of its own.
+//! Splits a text into wrapped prose and the points of a digest.
 //!
-//! A pronoun or "five people died" is read by what stands before it in the same text. Of a digest every bullet or line is a
-//! text of its own: nothing is known of it from the line above.
+//! Pronouns are resolved only within a part, because each point of a digest may be another story.
 
 use std::collections::HashMap;
 
@@ -9,40 +8,38 @@ use super::clean::clean_line;
 use super::{calls, markup};
 use crate::{is_emoji, sentences};
 
-/// One line that says something, cleaned.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) text: String,
     mark: Option<char>,
-    /// An empty line stands before it.
+    /// After an empty line.
     after_blank: bool,
 }
 
-/// Lines that are one text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) text: String,
     /// A point of a digest.
     pub(super) point: bool,
-    /// What the points are said of, where they go on with its sentence: "After the strike on Kharkiv:" before "5 are hurt".
+    /// The line that the points complete: "After the strike on Kharkiv:".
     pub(super) head: Option<String>,
 }
 
-/// Marked lines from which a text is a digest: of the same mark, and of whatever marks.
+/// Marked lines that make a digest: of one mark, of any.
 const SAME_MARKS: usize = 2;
 const MARKS: usize = 3;
-/// Lines like headlines from which an unmarked text is a digest, of at least two thirds of its lines.
+/// Headlines that make a digest, if two thirds of the lines.
 const HEADLINES: usize = 3;
-/// Words of a headline; fewer are a heading, more are prose.
+/// Fewer are a heading, more are prose.
 const HEADLINE_WORDS: std::ops::RangeInclusive<usize> = 3..=30;
-/// Words of a heading: "Коротко", "The main news of this morning:".
+/// Words of "Коротко", "The main news of this morning:".
 const HEADING: usize = 6;
-/// Columns at which texts are wrapped.
+/// Usual widths.
 const WRAPPED: std::ops::RangeInclusive<usize> = 40..=110;
-/// Tenths: how much of the width a wrapped line takes, and how many lines do.
+/// Tenths of the width, and of the lines.
 const FULL: usize = 7;
 
-/// The lines of a text that say something: markup, calls, links and the channel's signature taken off, wrapped lines joined.
+/// Returns the lines without markup, calls, links and signature, unwrapped.
 pub(super) fn lines(text: &str) -> Vec<Line> {
     let plain = markup::plain(text);
     let mut kept: Vec<Line> = Vec::new();
@@ -54,7 +51,7 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
         }
         let signature = calls::is_signature(&raw) && !kept.is_empty();
         let (mark, rest) = marked(&raw);
-        // A dash or a number may be the sentence's own: "24. Februar 2022 begann der Krieg". A number in a box is none.
+        // Part of a sentence: "24. Februar 2022 begann der Krieg". A keycap number is a mark.
         let own = matches!(mark, Some('-' | '—' | '–')) || mark == Some('0') && !raw.contains(['\u{fe0f}', '\u{20e3}']);
         let said = if own { raw.as_str() } else { rest };
         if let (false, Some(text)) = (signature, clean_line(said)) {
@@ -62,7 +59,7 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
             after_blank = false;
         }
     }
-    // The channel's name below a text that ended.
+    // The channel's name at the end.
     let signed = kept.split_last().is_some_and(|(last, before)| {
         let ended = before.last().is_some_and(|line| line.text.ends_with(['.', '!', '?', '…', '»', '"']));
         (last.after_blank || ended) && !before.is_empty() && calls::is_sign_off(&last.text)
@@ -73,7 +70,6 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
     kept
 }
 
-/// The parts of a text in order.
 pub(super) fn parts(text: &str) -> Vec<Part> {
     let lines = lines(text);
     let mut marks: HashMap<char, usize> = HashMap::new();
@@ -81,7 +77,7 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
         *marks.entry(mark).or_default() += 1;
     }
     let all: usize = marks.values().sum();
-    // A dash, a number and an emoji may begin a sentence; a bullet marks a point even where it is the only one left.
+    // A dash, number or emoji must repeat; a bullet need not.
     let same =
         |mark: char| matches!(mark, '•' | '‣' | '⁃') || marks.get(&mark).is_some_and(|count| *count >= SAME_MARKS);
     let is_point = |line: &Line| line.mark.is_some_and(|mark| all >= MARKS || same(mark));
@@ -94,7 +90,7 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
         let next = lines.get(at + 1);
         let opens = is_point(line) || listed && is_headline(line);
         let leads = !opens && next.is_some_and(|next| is_point(next) || listed);
-        // "After the strike on Kharkiv:" is completed by points in small letters.
+        // "After the strike on Kharkiv:" and lower-case points.
         let completed = leads && line.text.ends_with(':') && next.is_some_and(Line::begins_small);
         if !opens {
             head = Some(line.text.as_str()).filter(|_| completed);
@@ -102,7 +98,7 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
         if completed || leads && is_heading(&line.text) && lines.len() > 2 {
             continue;
         }
-        // A line without a mark between two points tells more of the first.
+        // A line without a mark belongs to the point above.
         let between = last.is_some_and(|last| at < last);
         let goes_on = |part: &Part| if part.point { between || !line.after_blank } else { true };
         if let Some(part) = parts.last_mut().filter(|part| !opens && !listed && goes_on(part)) {
@@ -123,7 +119,7 @@ impl Line {
     }
 }
 
-/// The mark a line begins with and what stands behind it. A digit stands for every number.
+/// Splits off the mark; `0` is every number.
 fn marked(line: &str) -> (Option<char>, &str) {
     let line = line.trim_start();
     let Some(first) = line.chars().next() else { return (None, line) };
@@ -145,7 +141,7 @@ fn marked(line: &str) -> (Option<char>, &str) {
     (None, line)
 }
 
-/// "• One thing • Another thing": bullets that lost their line breaks.
+/// Splits "• One thing • Another thing".
 fn inline_points(line: &str) -> Vec<String> {
     const BULLETS: [char; 8] = ['•', '▪', '▫', '◦', '●', '■', '🔹', '🔸'];
     let bullet = BULLETS.into_iter().find(|bullet| line.matches(*bullet).count() >= 2);
@@ -160,7 +156,7 @@ fn inline_points(line: &str) -> Vec<String> {
     }
 }
 
-/// The lines of a text; those of a text wrapped at a column are joined to paragraphs.
+/// Joins lines that are wrapped at a column.
 fn unwrapped(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let width = lines.iter().map(|line| length(line)).max().unwrap_or_default();
@@ -170,8 +166,8 @@ fn unwrapped(text: &str) -> Vec<String> {
     let mut joined: Vec<String> = Vec::with_capacity(lines.len());
     let mut before = "";
     for line in lines {
-        // A dash before a small letter belongs to its sentence where it is the only one, or where the line above is full and
-        // stops in the middle; so does one number alone, which is no list.
+        // The only dash before a lower-case letter, or one after a full unfinished line, is part of the sentence; so is
+        // a single number.
         let aside = is_dash(line) && marked(line).1.trim_start().starts_with(char::is_lowercase);
         let full = wrapped && is_full(before, width) && !before.trim().is_empty();
         let stops = full && !before.ends_with(['.', '!', '?', '…', ':', ';']) && marked(before).0.is_none();
@@ -191,8 +187,8 @@ fn unwrapped(text: &str) -> Vec<String> {
     joined
 }
 
-/// Whether the lines of a text are wrapped at a column: most that others follow are about as long as the longest, and some
-/// stop in the middle, or all are as full as they can be and a sentence ends within one.
+/// Whether a text is wrapped: most lines are nearly full and some end mid-sentence, or all are full and a sentence ends
+/// inside one.
 fn is_wrapped(lines: &[&str], width: usize) -> bool {
     let (mut all, mut full, mut filled, mut middle) = (0, 0, 0, 0);
     for (line, next) in lines.iter().zip(lines.iter().skip(1)).filter(|(line, next)| follows(line, next)) {
@@ -215,7 +211,7 @@ fn is_full(line: &str, width: usize) -> bool {
     length(line) * 10 >= width * FULL
 }
 
-/// Whether a line may go on with the one before it.
+/// Whether a line can continue the previous one.
 fn follows(before: &str, line: &str) -> bool {
     !before.trim().is_empty() && !line.trim().is_empty() && marked(line).0.is_none()
 }
@@ -224,7 +220,7 @@ fn is_dash(line: &str) -> bool {
     matches!(marked(line).0, Some('-' | '—' | '–'))
 }
 
-/// Whether a line stands by itself as headlines do: begun with a capital or a figure, ended by nothing.
+/// Whether it begins with a capital or figure and has no end mark.
 fn is_headline(line: &Line) -> bool {
     let first = line.text.trim_start_matches(['«', '"', '“', '„', '(']).chars().next();
     HEADLINE_WORDS.contains(&line.text.split_whitespace().count())
@@ -232,8 +228,7 @@ fn is_headline(line: &Line) -> bool {
         && !line.text.ends_with(['.', '!', '?', '…', ':', ';', ','])
 }
 
-/// Whether a line names the points below it and says nothing itself: "Коротко:", "Главное за день". With a colon behind
-/// more words, or a figure, it says something.
+/// Whether it introduces points: "Коротко:", "Главное за день". A figure or more words make a statement.
 fn is_heading(line: &str) -> bool {
     let words = line.split_whitespace().count();
     let figure = line.contains(|c: char| c.is_ascii_digit());

@@ -1,5 +1,4 @@
-//! Pieces of a page that claim nothing: attributions of what was said before, pieces of quotations, labels with a value; and
-//! what news agencies set before a story's first sentence.
+//! Finds fragments without claims (attributions, quotation parts, labels with a value) and removes datelines.
 
 use crate::entities::entities;
 use crate::entities::kind::EntityKind;
@@ -7,8 +6,8 @@ use crate::lexicon::{Parts, Words};
 use crate::patterns::Pattern;
 use crate::{has_cyrillic, verbs};
 
-/// "WASHINGTON, Nov 18 (Reuters) - ", "(AP) — ", "МОСКВА, 18 ноя — РИА Новости. ", "КИЕВ, 5 мая. /ТАСС/. ". Behind the dash
-/// an agency names itself in Russian and Ukrainian alone: "LONDON — Reuters hired an editor. He is French."
+/// "WASHINGTON, Nov 18 (Reuters) - ", "МОСКВА, 18 ноя — РИА Новости. ". Only Cyrillic agencies follow the dash: "LONDON
+/// — Reuters hired an editor. He is French."
 static DATELINE: Pattern = Pattern::of(
     r"(?x)^(?:\({statements.scraps.agency}\)\s*[—–-]+\s*
         |\p{Lu}[\p{Lu}\ .'’-]{2,40}(?:,\s*\p{Lu}[\p{L}.\ ]{1,24}?)?
@@ -17,12 +16,12 @@ static DATELINE: Pattern = Pattern::of(
         |\p{Lu}[\p{Lu}\ .'’-]{2,40},\s*\d{1,2}\s+\p{L}{3,9}\.?\s*/[\p{L}\ .\-]{2,24}/\.?\s+)",
 );
 
-/// The sentence without the place, the day and the agency that stand before it.
+/// Removes place, day and agency.
 pub(super) fn without_dateline(sentence: &str) -> &str {
     let Some(found) = DATELINE.find(sentence) else { return sentence };
     let rest = sentence.get(found.end()..).unwrap_or_default().trim_start();
     let head = sentence.get(..found.end()).unwrap_or_default();
-    // "USA — China trade fell": a name alone before a dash may be what is spoken of.
+    // A subject: "USA — China trade fell".
     let is_dateline = head.contains(['(', '/', ',', '.']) || head.split_whitespace().count() > 2;
     let is_sentence = is_dateline
         && rest.split_whitespace().count() >= 3
@@ -30,7 +29,7 @@ pub(super) fn without_dateline(sentence: &str) -> &str {
     if is_sentence { rest } else { sentence }
 }
 
-/// "Об этом сообщил Иванов": who said what stands before it.
+/// "Об этом сообщил Иванов"
 static ATTRIBUTION: Pattern = Pattern::of(
     r"(?x)^(?:{statements.scraps.of_this}\s(?:[^,:]{0,60}\s)?{statements.scraps.told}[^,]{0,140}
         |{statements.scraps.this_was}\ {statements.scraps.reported}(?:\ {statements.scraps.by}(?-u:\b)[^,]{0,120})?)\.?$",
@@ -39,7 +38,7 @@ static ATTRIBUTION: Pattern = Pattern::of(
 /// "Attendance: 12,836", "Goals: Smith 2".
 static LABELLED: Pattern = Pattern::of(r"^(?:[\p{L}.-]+ ?){1,4}:\s*[\p{L}\p{N}$€£.,%()\s-]{1,40}$");
 
-/// Whether a sentence among others claims nothing that could be checked.
+/// Whether it has no checkable claim.
 pub(super) fn is_scrap(sentence: &str) -> bool {
     let begins_inside = sentence
         .strip_prefix('…')
@@ -48,7 +47,7 @@ pub(super) fn is_scrap(sentence: &str) -> bool {
     begins_inside || is_attribution(sentence) || is_label(sentence) || is_speech(sentence) || is_day(sentence)
 }
 
-/// What is told behind "that" is told, and so is a figure.
+/// Whether it is only an attribution, without a figure or "that".
 fn is_attribution(sentence: &str) -> bool {
     static TELLS: Parts = Parts::of("statements.scraps.telling");
     let tells = sentence.contains(|c: char| c.is_ascii_digit()) || TELLS.stands_in(sentence);
@@ -57,7 +56,7 @@ fn is_attribution(sentence: &str) -> bool {
 
 fn is_label(sentence: &str) -> bool {
     let behind = |text: &str| text.split_once(':').map_or(0, |(_, value)| value.split_whitespace().count());
-    // "Минобороны: сбито 50 дронов" says who and what.
+    // "Минобороны: сбито 50 дронов" states who and what.
     LABELLED.is_match(sentence)
         && behind(sentence) <= 2
         && entities(sentence, None, &[]).is_empty()
@@ -65,7 +64,7 @@ fn is_label(sentence: &str) -> bool {
         && !has_verb(sentence)
 }
 
-/// A day or a span of days alone.
+/// Whether it is only a day or a few days.
 fn is_day(sentence: &str) -> bool {
     let words = verbs::words(sentence);
     words.len() <= 4
@@ -74,12 +73,12 @@ fn is_day(sentence: &str) -> bool {
         })
 }
 
-/// Somebody's own words, without the somebody: "I said, three months." With a figure they may be checked all the same.
+/// Whether it is speech without speaker or figure: "I said, three months."
 fn is_speech(sentence: &str) -> bool {
     static SPEAKER: Words = Words::of("statements.scraps.speaker");
     let first = verbs::words(sentence).into_iter().next().unwrap_or_default();
     let speaks = SPEAKER.has(&first);
-    // "We can confirm that Igor Sechin left Russia": what is said is of somebody.
+    // About a person: "We can confirm that Igor Sechin left Russia".
     speaks && !sentence.contains(|c: char| c.is_ascii_digit()) && !names_someone(sentence)
 }
 

@@ -1,23 +1,21 @@
-//! Classifies a text that states nothing (greeting, question, call, vague), so that its reader can be shown what is missing.
+//! Classifies a text without a statement (greeting, question, call, vague), to show the user what is missing.
 
 use crate::sentences::sentences;
 
 use super::{GREETING, calls, clean, is_question};
 
-/// What a text without a statement does instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Silence {
-    /// It greets, thanks or congratulates.
+    /// A greeting, thanks or congratulations.
     Greeting,
     Question,
-    /// It wants something of its reader: to subscribe, to share, to read on.
+    /// To subscribe, share or read on.
     Call,
-    /// Words that say too little, or none.
+    /// Too few words.
     Vague,
 }
 
 impl Silence {
-    /// In a word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Greeting => "greeting",
@@ -28,7 +26,7 @@ impl Silence {
     }
 }
 
-/// What a text does in which no statement was found. A greeting before a question is part of it.
+/// Classifies a text; a greeting before a question is a question.
 pub fn silence(text: &str) -> Silence {
     let cleaned = clean(text);
     let read = sentences(&cleaned);
@@ -38,7 +36,7 @@ pub fn silence(text: &str) -> Silence {
     if read.iter().any(|sentence| GREETING.is_match(sentence)) {
         return Silence::Greeting;
     }
-    // Cleaning takes off whole lines that call.
+    // Cleaning removes calls, so the raw text is checked too.
     let is_call = |sentence: &&str| calls::is_call(sentence.trim());
     if read.iter().any(is_call) || sentences(text).iter().chain(&text.lines().collect::<Vec<_>>()).any(is_call) {
         return Silence::Call;

@@ -126,7 +126,7 @@ fn a_text_becomes_self_contained_claims() {
         texts("Владимир Зеленский родился в Кривом Роге. Он стал президентом Украины в 2019 году."),
         ["Владимир Зеленский родился в Кривом Роге.", "Владимир Зеленский стал президентом Украины в 2019 году."]
     );
-    // Two people: nobody can tell who "he" is.
+    // With two people "he" is ambiguous.
     assert!(
         texts("Joe Biden met Donald Trump in Washington. He won the election in 2020 by a margin.")[1]
             .starts_with("He won")
@@ -248,7 +248,7 @@ fn what_cannot_be_checked_alone_comes_with_the_sentence_it_leans_on() {
     let found = statements("A bus crashed in Peru on Monday. Five people died.", None, None, 10);
     assert_eq!((found[0].lead.as_deref(), found[1].own()), (None, "Five people died."));
     assert_eq!(found.len(), 2, "the second holds the words of the first and is not the same");
-    // Nothing before it stands by itself; what always holds needs nobody.
+    // A permanent fact needs no lead.
     assert_eq!(texts("It rained all day long. Five people died there.")[1], "Five people died there.");
     assert_eq!(texts("Ann Lee spoke in Texas. Vaccines cause autism.")[1], "Vaccines cause autism.");
 }
@@ -282,7 +282,7 @@ fn nobody_is_given_what_is_another_things() {
         "A viral video is being shared as footage of Israeli strikes on Tehran. It was filmed in Beirut in 2020.",
     );
     assert!(filmed[1].starts_with("A viral video is being shared"), "{filmed:#?}");
-    // A title of something else says nothing of it.
+    // A title about something else is not used.
     let about =
         |title: &str| statements("A bus fell into a ravine in Peru on Sunday. Nine people died.", Some(title), None, 9);
     let last = |title: &str| about(title).last().unwrap().text.clone();

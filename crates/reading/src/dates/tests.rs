@@ -1,4 +1,4 @@
-//! Every form of a date that was met on a page.
+//! All forms of dates that were found on pages.
 
 use proptest::prelude::*;
 

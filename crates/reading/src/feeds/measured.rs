@@ -1,5 +1,5 @@
-//! What three libraries' own suites expect of feeds: titles, addresses, days, summaries and contents. The suites are not part of
-//! the project: without them the test says that it skips.
+//! Compares feeds with the test suites of three libraries: titles, URLs, dates, summaries and contents. The suites are
+//! not in the repository: without them the test reports that it skips.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// One thing that a suite says a file holds.
+/// A value that a suite expects.
 #[derive(Debug)]
 struct Expectation {
     /// `None` is the feed itself.
@@ -23,7 +23,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().or(inner).map(str::to_owned)
 }
 
-/// The address of a page among links as gofeed (strings, objects) and feed-rs (objects) write them.
+/// The page's URL among links in the formats of gofeed (strings, objects) and feed-rs (objects).
 fn page_link(links: &Value) -> Option<String> {
     let rel = |link: &Value| link["rel"].as_str().unwrap_or("alternate").to_owned();
     let pages = links.as_array()?.iter().find(|link| link.is_string() || rel(link) == "alternate")?;
@@ -51,7 +51,6 @@ fn of_json(expected: &Value) -> Vec<Expectation> {
     found
 }
 
-/// A string of Python source as text.
 fn unescaped(source: &str) -> String {
     let mut out = String::new();
     let mut rest = source.chars();
@@ -79,7 +78,7 @@ fn unescaped(source: &str) -> String {
     out
 }
 
-/// What feedparser's files assert of one value: `entries[0]['title'] == 'x'`, `feed.title == u'x'`, `…_parsed == (2003, …)`.
+/// Parses one assertion of feedparser: `entries[0]['title'] == 'x'`, `feed.title == u'x'`, `…_parsed == (2003, …)`.
 fn of_assertion(file: &str) -> Vec<Expectation> {
     let shape = Regex::new(
         r#"(?x) (feed|entries\[0\]) (?:\.|\[u?['"]) (title|link|summary|description|content|published_parsed|updated_parsed)
@@ -92,7 +91,7 @@ fn of_assertion(file: &str) -> Vec<Expectation> {
     let of_feed = &found[1] == "feed";
     let field = match &found[2] {
         "published_parsed" => "date",
-        // Where both stand, the day of publication is the one that is kept.
+        // If both dates exist, the publication date is kept.
         "updated_parsed" if !Regex::new("(?i)pubDate|published|issued").unwrap().is_match(file) => "date",
         "title" => "title",
         "link" => "link",
@@ -108,7 +107,7 @@ fn of_assertion(file: &str) -> Vec<Expectation> {
         let parts: Vec<u32> = found[5].split(',').filter_map(|part| part.trim().parse().ok()).collect();
         format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts[0], parts[1], parts[2], parts[3], parts[4], parts[5])
     });
-    // What a reader does not see, nothing read would meet.
+    // An invisible value cannot be compared.
     if clipped(&value, 1).is_empty() {
         return Vec::new();
     }
@@ -132,7 +131,7 @@ fn expectations(file: &Path, bytes: &[u8]) -> Vec<Expectation> {
     }
 }
 
-/// Whether what was read is what was expected, as a reader sees it: markup and white space apart.
+/// Compares the visible text, without markup and white space.
 fn met(read: &Read, expected: &Expectation, base: &Url) -> bool {
     let same = |own: Option<&str>| {
         let (own, other) = (clipped(own.unwrap_or_default(), usize::MAX), clipped(&expected.value, usize::MAX));

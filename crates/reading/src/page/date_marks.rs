@@ -1,4 +1,4 @@
-//! Dates in a page's body: where they stand and what says that they are dates.
+//! Collects dates in a page's body, with their position and the evidence that they are dates.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,16 +9,15 @@ use regex::Regex;
 use super::{MAX_ENTRIES, Page, text_within};
 use crate::text;
 
-/// A date somewhere in the page and how far it can be trusted.
 #[derive(Debug, Clone)]
 pub(crate) struct DateMark {
     pub(crate) kind: DateKind,
     pub(crate) value: String,
-    /// Characters of text before it, white space left out.
+    /// Characters of text before it, without white space.
     pub(crate) at: usize,
-    /// Whether the first heading stood before it: the header's "today" comes earlier.
+    /// The first heading is before it. The header's "today" comes earlier.
     pub(crate) after_heading: bool,
-    /// Whether it stands in a teaser, a comment or a navigation, and so is another text's.
+    /// It is in a teaser, a comment or the navigation, and belongs to another text.
     pub(crate) of_another: bool,
 }
 
@@ -26,19 +25,19 @@ pub(crate) struct DateMark {
 pub(crate) enum DateKind {
     /// `itemprop=datePublished`, or `<time pubdate>`.
     Published,
-    /// `itemprop=dateModified`, a class that says so, or a line that does.
+    /// `itemprop=dateModified`, or a class or line about a change.
     Modified,
     /// `<time datetime>`.
     Time,
-    /// Text of a small element whose class speaks of a date.
+    /// Text of a small element with a class for dates.
     Labelled,
-    /// A line that says it is the day of publication.
+    /// A line that names it as publication date.
     Said,
-    /// A short line by itself that may be a date.
+    /// A short separate line that may be a date.
     Line,
-    /// The day with which a paragraph begins, as agencies do.
+    /// The date at the start of a paragraph, as agencies write it.
     Dateline,
-    /// What a script's data calls the day of publication.
+    /// The publication date in a script's data.
     Script,
 }
 
@@ -47,9 +46,9 @@ static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static MODIFIED_CLASS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
-/// Nodes looked at in the parts of a line around a date.
+/// Nodes visited in the line around a date.
 const LINE_VISITED: usize = 100;
-/// Words in the names of a page's parts that show other texts.
+/// Words in the names of elements with other texts.
 const OF_ANOTHER: [&str; 19] = [
     "infobox",
     "teaser",
@@ -72,7 +71,7 @@ const OF_ANOTHER: [&str; 19] = [
     "events",
 ];
 
-/// "Published on" and its like, in the languages that months are read in, and German "Stand" ("as of").
+/// "Published on" in the supported languages, and German "Stand" ("as of").
 static SAYS_PUBLISHED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:published|posted|veröffentlicht|erschienen|publié|publicado|pubblicato|gepubliceerd|opublikowano|опубликован[оа]?|опубліковано|дата публикации|дата публікації|datum|(?-i:Stand))\b").ok()
 });
@@ -101,7 +100,6 @@ impl Page {
         }
     }
 
-    /// A text that may be a line with a date, or begin with one.
     pub(super) fn note_text(&mut self, node: &NodeRef<'_>) {
         let (line, length) = node.query_or((None, 0), |inner| match &inner.data {
             NodeData::Text { contents } => {
@@ -144,7 +142,7 @@ impl Page {
         } else {
             DateKind::Line
         };
-        // A table's days are those of what it is about: births, deaths, battles.
+        // Dates in tables are about the subject: births, battles.
         let in_table = || {
             std::iter::successors(node.parent(), NodeRef::parent)
                 .take(4)
@@ -154,12 +152,12 @@ impl Page {
         self.note_mark(kind, line, of_another);
     }
 
-    /// The first date of publication in a script's data; pages built by scripts keep theirs there.
+    /// Records the first publication date in a script's data.
     pub(super) fn note_script_date(&mut self, script: &str) {
         if self.dates.iter().any(|mark| mark.kind == DateKind::Script) {
             return;
         }
-        // A plain search for what the names share is many times faster than the pattern.
+        // Searching for this common part is many times faster than the pattern.
         let found = script.match_indices("ublish").find_map(|(at, _)| {
             let key = script.get(at.saturating_sub(12)..at)?.rfind('"')? + at.saturating_sub(12);
             IN_SCRIPT.as_ref()?.captures(text::cut(script.get(key..)?, 120))
@@ -222,7 +220,7 @@ impl Page {
             Some(value) => value.to_owned(),
             None => self.text_of(node, 130),
         };
-        // What fills the bound is a block of text, not a date line.
+        // A longer value is a block of text.
         if value.len() < 130 && value.chars().any(|c| c.is_ascii_digit()) {
             let kind = if kind != DateKind::Published
                 && is_match(&SAYS_MODIFIED, &value)
@@ -237,7 +235,7 @@ impl Page {
     }
 }
 
-/// Whether a text is part of a sentence that runs on around it: a date in it is then of what is told.
+/// True if the text is part of a longer sentence. A date in it is then about the subject.
 fn runs_on(node: &NodeRef<'_>) -> bool {
     let is_block = |node: &NodeRef<'_>| node.element_ref().is_some_and(|element| text::is_block(&element.name.local));
     let mut inline = *node;
@@ -246,14 +244,12 @@ fn runs_on(node: &NodeRef<'_>) -> bool {
     }
     let before = std::iter::successors(inline.prev_sibling(), NodeRef::prev_sibling);
     let after = std::iter::successors(inline.next_sibling(), NodeRef::next_sibling);
-    // A line has few parts; more of them are looked at by nobody, so that no page can make this long.
     let mut visits = LINE_VISITED;
     let mut length = |text: usize, node: NodeRef<'_>| text + length_of(&node, &mut visits);
     let before = before.take(20).take_while(|node| !is_block(node)).fold(0, &mut length);
     before + after.take(20).take_while(|node| !is_block(node)).fold(0, length) > 80
 }
 
-/// Bytes of a node's own text, as far as it matters and `visits` reach.
 fn length_of(node: &NodeRef<'_>, visits: &mut usize) -> usize {
     match node.element_ref() {
         Some(element) if matches!(&*element.name.local, "script" | "style" | "noscript" | "template") => 0,
@@ -265,10 +261,10 @@ fn length_of(node: &NodeRef<'_>, visits: &mut usize) -> usize {
     }
 }
 
-/// Bytes of an element's names that are read: more are machine-made.
+/// Longer values are generated.
 const MAX_NAMES: usize = 1_000;
 
-/// Whether the node or one of the four elements around it belongs to other texts.
+/// True if the node or one of the four elements around it belongs to another text.
 fn is_of_another(node: &NodeRef<'_>) -> bool {
     std::iter::successors(Some(*node), NodeRef::parent).take(5).any(|above| {
         above.element_ref().is_some_and(|element| {
@@ -283,12 +279,11 @@ fn is_of_another(node: &NodeRef<'_>) -> bool {
     })
 }
 
-/// The names in an attribute, parted.
 fn names(attribute: Option<&str>) -> Cow<'_, str> {
     parted(text::cut(attribute.unwrap_or_default(), MAX_NAMES))
 }
 
-/// `itemPostDate` as `item-Post-Date`.
+/// Splits `itemPostDate` to `item-Post-Date`.
 fn parted(name: &str) -> Cow<'_, str> {
     if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return Cow::Borrowed(name);

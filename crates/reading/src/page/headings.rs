@@ -1,34 +1,31 @@
-//! The headings of a page: what they say, and what tells the article's own from those of other things.
+//! Collects the headings of a page with the attributes that identify the article's own.
 
 use dom_query::{NodeData, NodeRef};
 
 use super::{MAX_VISITED, Page, bounded_text, text_within};
 use crate::text;
 
-/// A heading and where it stands.
 #[derive(Debug)]
 pub(crate) struct Heading {
     pub(crate) text: String,
-    /// Of the first rank.
+    /// `h1`.
     pub(crate) is_first: bool,
-    /// Characters of text before it, white space left out.
+    /// Characters of text before it, without white space.
     pub(crate) at: usize,
-    /// Its parts where it has several: a kicker, the title, a date.
+    /// Its parts, if there are several: a kicker, the title, a date.
     pub(crate) pieces: Vec<String>,
-    /// Where the first link in it leads, or the link that it stands in.
+    /// Target of its first link or of the link around it.
     pub(crate) link: Option<String>,
-    /// What its markup calls it.
     pub(crate) mark: Mark,
-    /// It stands in a part of the page that is never the article.
+    /// It is in a part of the page that is never the article.
     pub(crate) is_aside: bool,
 }
 
-/// What a heading's markup says of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// The title of the page's entry, as a class of the hAtom microformat.
+    /// The hAtom class `entry-title`.
     Entry,
-    /// The headline, as microdata.
+    /// The microdata property `headline`.
     Headline,
     None,
 }
@@ -66,7 +63,6 @@ impl Page {
     }
 }
 
-/// Navigation, what stands beside or under the article, and the site's banner.
 fn is_aside(node: &NodeRef<'_>) -> bool {
     node.element_ref().is_some_and(|element| {
         let has_role = |attribute: &str, roles: &[&str]| {
@@ -77,12 +73,11 @@ fn is_aside(node: &NodeRef<'_>) -> bool {
     })
 }
 
-/// The parts of a heading, parted by the elements that set one apart from the other; none for a heading of one part.
-/// `whole` is its text, `visits` what may still be looked at.
+/// Splits a heading into its elements; empty if there is only one part. `visits` limits the nodes.
 fn pieces(heading: &NodeRef<'_>, whole: &str, visits: &mut usize) -> Vec<String> {
     let (mut runs, mut only) = (Vec::new(), None);
     for child in std::iter::successors(heading.first_child(), NodeRef::next_sibling).take(30) {
-        // Emphasis and links are part of a sentence; and so is a first letter that is drawn large.
+        // Emphasis, links and a large first letter are part of the sentence.
         let (is_text, may_part) = child.query_or((false, false), |inner| match &inner.data {
             NodeData::Text { .. } => (true, false),
             NodeData::Element(element) => {

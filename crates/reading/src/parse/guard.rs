@@ -1,5 +1,5 @@
-//! Stands between the tokenizer and the tree builder: leaves out what no reader asks for, and all of it once the page has
-//! had its steps.
+//! Filter between the tokenizer and the tree builder. It drops unused tags and attributes, and everything once the
+//! steps are used up.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -11,13 +11,12 @@ use super::nesting::{Scan, is_formatting, name_hash};
 use super::sink::{CountedDocument, Handle};
 use crate::work::Work;
 
-/// Different names of elements that a page may use beside the short ones. The parser keeps every name that it has met in
-/// a table with few rows.
+/// Different long element names per page. The parser stores every name in a table with few rows.
 const MAX_NAMES: usize = 2_000;
-/// Shorter names are kept in place.
+/// Shorter names are stored inline.
 const SHORT_NAME: usize = 7;
 
-/// The attributes that something here asks for.
+/// Attributes that a module reads.
 const KEPT: [&str; 25] = [
     "action",
     "aria-hidden",
@@ -45,10 +44,10 @@ const KEPT: [&str; 25] = [
     "value",
     "xml:lang",
 ];
-/// And of formatting elements: the parser compares each with all others that are open.
+/// Attributes kept on formatting elements. The parser compares each with those of all open ones.
 const KEPT_OF_FORMATTING: [&str; 8] = ["class", "content", "datetime", "hidden", "href", "id", "itemprop", "style"];
 
-/// What the tokenizer gave since it was last asked.
+/// The last output of the tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Given {
     Nothing,
@@ -84,7 +83,7 @@ impl<'w> Guard<'w> {
         self.builder.sink.document
     }
 
-    /// Takes off a tag what nobody asks for; false when the whole tag must go.
+    /// Removes unused attributes; false if the whole tag must be dropped.
     fn keep(&self, tag: &mut Tag) -> bool {
         let (name, work) = (tag.name.clone(), self.work());
         if name.len() > SHORT_NAME {

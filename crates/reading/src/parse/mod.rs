@@ -1,11 +1,10 @@
-//! Builds the document of a page, in work that grows with its length and no faster. Parsers are built for pages that
-//! people write: a hostile or broken one can nest so deep, repeat formatting tags so often or carry so many attributes that
-//! time and memory grow with the square of its size.
+//! Builds the document of a page in time linear in its length.
 //!
-//! The page is handed to the tokenizer piece by piece, so that it is always known whether the next `<` begins a tag: what
-//! stands in a script, a comment or a drawing is known from the tokenizer itself and not guessed. `guard` leaves out tags
-//! and attributes, `nesting` what nests too deep, and `sink` counts what the parser does. A page that needs more steps than
-//! it has is refused.
+//! HTML parsers take quadratic time for deep nesting, repeated formatting tags and many attributes. The tokenizer gets
+//! the page in pieces, so that its state shows whether the next `<` begins a tag.
+//!
+//! * `guard` drops tags and attributes, `nesting` tags that nest too deep.
+//! * `sink` counts the parser's steps. A page with too many is rejected.
 
 mod guard;
 mod nesting;
@@ -19,13 +18,13 @@ use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 use self::guard::{Given, Guard};
 use super::work::{TooCostly, Work};
 
-/// The parser compares every attribute of a tag with every other. A tag with more loses all of them.
+/// The parser compares all attributes of a tag in pairs. A tag with more loses all of them.
 const MAX_ATTRIBUTES: usize = 200;
 
-/// Builds the document of a page.
+/// Builds the document.
 ///
 /// # Errors
-/// [`TooCostly`] where the page takes more steps than are left.
+/// [`TooCostly`] if the page needs more steps than remain.
 pub(super) fn document(html: &str, work: &Work) -> Result<Document, TooCostly> {
     let mut feeder = Feeder {
         html,
@@ -50,9 +49,9 @@ pub(super) fn document(html: &str, work: &Work) -> Result<Document, TooCostly> {
 
 struct Feeder<'h, 'w> {
     html: &'h str,
-    /// The same text in the tokenizer's form, of which pieces are taken without copying.
+    /// The same text in the tokenizer's form, to take pieces without copying.
     input: StrTendril,
-    /// What is before is with the tokenizer.
+    /// The tokenizer has all bytes before this.
     at: usize,
     queue: BufferQueue,
     tokenizer: Tokenizer<Guard<'w>>,
@@ -74,11 +73,11 @@ impl Feeder<'_, '_> {
     fn feed(&self, piece: StrTendril) {
         self.tokenizer.sink.given.set(Given::Nothing);
         self.queue.push_back(piece);
-        // It stops behind every script, so that a browser may run it.
+        // The tokenizer pauses after each script, so that a browser can run it.
         while !matches!(self.tokenizer.feed(&self.queue), TokenizerResult::Done) {}
     }
 
-    /// Hands over what is before `end`, or before the end of the letter that `end` is in.
+    /// Feeds the text up to `end`, rounded up to a character boundary.
     fn feed_to(&mut self, end: usize) {
         let mut end = end.min(self.html.len());
         while !self.html.is_char_boundary(end) {
@@ -92,9 +91,9 @@ impl Feeder<'_, '_> {
         self.at = end;
     }
 
-    /// Goes on behind a `<` that the tokenizer has, to where it is in the middle of nothing.
+    /// Feeds the text from a `<` to the end of its tag, comment or text.
     fn read_bracket(&mut self) {
-        // Every turn but the last hands over one more `<`.
+        // Each iteration except the last feeds one more `<`.
         loop {
             let slash = usize::from(self.byte(self.at) == Some(b'/'));
             match self.byte(self.at + slash) {
@@ -103,7 +102,7 @@ impl Feeder<'_, '_> {
                         return;
                     }
                 }
-                // `</>` is nothing in a page and text in a script.
+                // `</>` is ignored in a page and text in a script.
                 Some(b'>') if slash == 1 => return self.feed_to(self.at + 2),
                 Some(next) if slash == 1 || matches!(next, b'!' | b'?') => {
                     self.feed_to(self.at + slash + 1);
@@ -119,11 +118,11 @@ impl Feeder<'_, '_> {
         }
     }
 
-    /// A tag, or what would be one outside of a script; true where a `<` of a script was handed over last.
+    /// Feeds a tag; true if it was text of a script that ended with `<`.
     fn read_tag(&mut self) -> bool {
         let rest = self.html.as_bytes().get(self.at + 1..).unwrap_or_default();
         let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<');
-        // A slash that opens the name is no end of it.
+        // A slash before the name is not its end.
         let name = rest.iter().position(is_end).map_or(self.html.len(), |at| self.at + at + 2);
         self.feed_to(name);
         let last = self.byte(self.at.saturating_sub(1));
@@ -146,13 +145,12 @@ impl Feeder<'_, '_> {
             self.at += length;
         }
         if self.given() == Given::Nothing && self.at < self.html.len() {
-            // The tokenizer is elsewhere than we believe, and nothing that follows could be counted.
+            // The tokenizer's state differs from ours, so that attributes cannot be counted.
             self.tokenizer.sink.work().spend_all();
         }
         false
     }
 
-    /// A comment or a declaration, which the tokenizer gives whole.
     fn read_comment(&mut self) {
         while self.given() == Given::Nothing && self.at < self.html.len() {
             let end = self.find('>', self.at).map_or(self.html.len(), |at| at + 1);
@@ -161,7 +159,7 @@ impl Feeder<'_, '_> {
     }
 }
 
-/// Where in a tag one is: the states of the HTML standard's tokenizer.
+/// The position in a tag, as in the tokenizer of the HTML standard.
 #[derive(Clone, Copy)]
 enum InTag {
     Name,
@@ -175,7 +173,7 @@ enum InTag {
     BehindQuote,
 }
 
-/// Bytes to where the tag ends, its `>` included, and how many attributes it may have.
+/// Returns the tag's length in bytes with its `>`, and the number of its attributes.
 fn tag_end(bytes: &[u8], inside: InTag) -> (usize, usize) {
     let (mut inside, mut attributes) = (inside, 0);
     for (at, byte) in bytes.iter().copied().enumerate() {
@@ -201,7 +199,6 @@ fn tag_end(bytes: &[u8], inside: InTag) -> (usize, usize) {
                 attributes += 1;
                 InTag::Attribute
             }
-            // A name or a value goes on, or more white space.
             _ => inside,
         };
     }

@@ -1,27 +1,24 @@
-//! What nests too deep or is never closed is left out before the parser builds it: text is never lost, only tags are. Old
-//! pages leave `<font>` and `<b>` open by the hundred, and the parser opens them again in every later block.
+//! Drops tags that nest too deep or are never closed, but no text. Old pages leave hundreds of `<font>` and `<b>` open,
+//! and the parser reopens them in every later block.
 //!
-//! This is a guess at what the parser holds, made for pages that are broken and not for those that deceive: these end
-//! with their steps ([`super::sink`]).
+//! The estimate of open elements is made for broken pages. Pages that deceive it exceed their steps ([`super::sink`]).
 
 use html5ever::tokenizer::{Tag, TagKind};
 
 use crate::work::Work;
 
-/// Browsers stop at 512 levels; written pages stay under 100.
+/// Browsers allow 512 levels; normal pages have fewer than 100.
 const MAX_DEPTH: usize = 256;
-/// Formatting tags left open in a closed block are opened again by the parser in every later block.
+/// The parser reopens formatting tags of closed blocks in every later block.
 const MAX_DANGLING: usize = 24;
-/// Old pages leave `<font>` and `<b>` open by the hundred; their blocks must not pay for it.
 const MAX_FORMATTING: usize = 64;
 
-/// The open elements, roughly as the parser will hold them.
+/// Estimate of the parser's open elements.
 #[derive(Default)]
 pub(super) struct Scan {
     open: Vec<Open>,
-    /// Formatting tags whose block closed before they did.
+    /// Formatting tags whose block was closed first.
     dangling: usize,
-    /// Formatting tags now open.
     formatting: usize,
     foreign: usize,
 }
@@ -36,17 +33,17 @@ struct Open {
 #[derive(PartialEq, Clone, Copy)]
 enum Kind {
     Formatting,
-    /// Opening one closes the one before.
+    /// A new one closes the previous one.
     Alone,
     Foreign,
     Other,
 }
 
 impl Scan {
-    /// Takes note of one tag; false when it must go.
+    /// Records a tag; false if it must be dropped.
     pub(super) fn keep(&mut self, tag: &Tag, work: &Work) -> bool {
         let name = &*tag.name;
-        // Looking for a name among the open ones is about as long as there are open ones.
+        // The search takes time proportional to the open elements.
         work.spend(1 + self.open.len() / 8);
         if tag.kind == TagKind::EndTag {
             return self.close(name_hash(name), name);
@@ -55,7 +52,7 @@ impl Scan {
             return true;
         }
         let rank = if self.foreign > 0 { 0 } else { rank(name) };
-        // The parser closes these by itself: a paragraph in a paragraph, a cell in a cell.
+        // The parser closes these itself: a paragraph in a paragraph, a cell in a cell.
         while rank > 0 && self.open.last().is_some_and(|top| top.rank >= rank) {
             self.open.pop();
         }
@@ -74,7 +71,7 @@ impl Scan {
         if keep && kind == Kind::Foreign {
             self.foreign += 1;
         }
-        // Beyond the limit only as many are remembered as a closing tag looks back.
+        // Closing tags look back no further.
         if self.open.len() < MAX_DEPTH * 2 {
             self.open.push(Open { hash, rank, kind, kept: keep });
         }
@@ -86,11 +83,11 @@ impl Scan {
             if kind(name) == Kind::Formatting {
                 self.dangling = self.dangling.saturating_sub(1);
             }
-            // Without its opening tag a closing one does nothing, but for these two, which then open one.
+            // A closing tag without an opening one does nothing, except that these two open one.
             return !matches!(name, "p" | "br") || self.open.len() < MAX_DEPTH;
         };
         if self.open.get(position).is_some_and(|open| matches!(open.kind, Kind::Formatting | Kind::Alone)) {
-            // Misnested formatting closes alone.
+            // Misnested formatting closes only itself.
             let closed = self.open.remove(position);
             self.formatting -= usize::from(closed.kept && closed.kind == Kind::Formatting).min(self.formatting);
             return closed.kept;
@@ -111,17 +108,17 @@ impl Scan {
     }
 }
 
-/// FNV-1a over the name: cheaper to keep and compare than the name itself.
+/// FNV-1a hash, which is cheaper to store and compare than the name.
 pub(super) fn name_hash(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Elements whose content is no markup, outside of drawings and formulas: nothing nests in them.
+/// Elements without markup inside, except in drawings and formulas.
 fn is_raw(name: &str) -> bool {
     matches!(name, "script" | "style" | "textarea" | "title" | "iframe" | "noembed" | "noframes" | "xmp")
 }
 
-/// Elements that the parser opens again where their block was closed before them.
+/// True for elements that the parser reopens if their block was closed first.
 pub(super) fn is_formatting(name: &str) -> bool {
     matches!(name, "a" | "nobr") || kind(name) == Kind::Formatting
 }
@@ -146,7 +143,7 @@ fn is_void(name: &str) -> bool {
     )
 }
 
-/// Elements that close their kind when they open; a higher rank sits inside a lower one.
+/// Elements that close their own kind when they open. Higher ranks are inside lower ones.
 fn rank(name: &str) -> u8 {
     match name {
         "tbody" | "thead" | "tfoot" => 1,

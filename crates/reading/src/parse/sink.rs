@@ -1,4 +1,4 @@
-//! The document as the parser builds it, with a count of what the parser does to it and a floor under how deep it gets.
+//! The document that the parser builds. It counts the parser's steps and limits the depth.
 
 use std::borrow::Cow;
 use std::cell::{Cell, Ref, RefCell};
@@ -10,37 +10,34 @@ use html5ever::{Attribute, QualName};
 
 use crate::work::Work;
 
-/// Levels of the tree: what lies deeper becomes a sibling, as in browsers. Written pages stay under 100.
+/// Levels of the tree. Deeper nodes become siblings, as in browsers. Normal pages have fewer than 100.
 pub(super) const MAX_DEPTH: u32 = 300;
-/// Open elements that the parser may hold: it looks through all of them for many a tag. Where so many are open, tags were
-/// written to deceive [`super::nesting`], which leaves out what nests too deep.
+/// Open elements, which the parser searches for many tags. More means that tags were written to deceive
+/// [`super::nesting`].
 const MAX_OPEN: u32 = 1_000;
-/// Elements, texts and attributes of a page, 40 to 120 bytes each. No page of the labelled sets has as many.
+/// Elements, texts and attributes, 40–120 bytes each. No page of the labelled sets has as many.
 const MAX_NODES: usize = 200_000;
 
-/// A node, and the place where its depth is kept.
+/// A node and the index of its depth.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Handle {
     id: NodeId,
     nth: usize,
 }
 
-/// How deep a node lies.
 #[derive(Debug, Clone, Copy, Default)]
 struct Depth {
-    /// In the tree.
+    /// Level in the tree.
     tree: u32,
-    /// Of the parser's open elements.
+    /// Number of the parser's open elements above it.
     open: u32,
 }
 
-/// The document, and what it cost.
 pub(super) struct CountedDocument<'w> {
     pub(super) document: Document,
     pub(super) work: &'w Work,
     depths: RefCell<Vec<Depth>>,
     attributes: Cell<usize>,
-    /// Open elements above the last one.
     pub(super) open: Cell<u32>,
 }
 
@@ -68,7 +65,7 @@ impl<'w> CountedDocument<'w> {
         self.depths.borrow().get(handle.nth).copied().unwrap_or_default()
     }
 
-    /// Takes note of how deep a child of something comes to lie.
+    /// Records the depth of a new child.
     fn place(&self, child: &NodeOrText<Handle>, depth: Depth) {
         if depth.open > MAX_OPEN {
             self.work.spend_all();
@@ -82,7 +79,6 @@ impl<'w> CountedDocument<'w> {
     }
 }
 
-/// As the document takes it.
 fn plain(child: NodeOrText<Handle>) -> NodeOrText<NodeId> {
     match child {
         NodeOrText::AppendNode(handle) => NodeOrText::AppendNode(handle.id),
@@ -102,7 +98,6 @@ impl TreeSink for CountedDocument<'_> {
         self.document
     }
 
-    /// Nobody asks for them.
     fn parse_error(&self, _message: Cow<'static, str>) {}
 
     fn get_document(&self) -> Handle {

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::work::STEPS;
 
-/// What a document holds, by a selector.
+/// Counts the elements that a selector matches.
 fn count(document: &Document, selector: &str) -> usize {
     document.select(selector).length()
 }
@@ -12,7 +12,7 @@ fn parsed(html: &str) -> Document {
     document(html, &Work::default()).unwrap()
 }
 
-/// How deep the deepest element lies.
+/// Level of the deepest element.
 fn depth(document: &Document) -> usize {
     let depth = |node: dom_query::NodeRef<'_>| std::iter::successors(node.parent(), dom_query::NodeRef::parent).count();
     document.root().descendants_it().map(depth).max().unwrap_or_default()
@@ -31,7 +31,7 @@ fn written_pages_are_built_as_the_parser_alone_builds_them() {
         "\u{feff}<p>é</é><p>\r\n</p\r><plaintext><p>never</p>",
     ] {
         let alone = Document::from(page);
-        // Comments are left out: nobody reads them.
+        // Comments are dropped.
         let nodes: Vec<_> = alone.root().descendants_it().collect();
         let is_comment = |node: &dom_query::NodeRef<'_>| {
             node.query_or(false, |node| matches!(node.data, dom_query::NodeData::Comment { .. }))
@@ -47,7 +47,7 @@ fn deep_nesting_is_cut_and_the_text_stays() {
     let document = parsed(&page);
     assert!((250..300).contains(&count(&document, "div")));
     assert_eq!(document.text().matches("deep text").count(), 1);
-    // What deceives the guess at the open elements does not make the tree deeper.
+    // Deceiving the estimate of open elements must not make the tree deeper.
     let page = "<div><object></div>".repeat(450);
     assert!(depth(&parsed(&page)) <= 310);
 }
@@ -104,7 +104,7 @@ fn what_the_parser_would_walk_again_and_again_is_refused() {
     ] {
         let work = Work::default();
         assert_eq!(document(&page, &work).err(), Some(TooCostly), "{name}");
-        // No single tag may cost much more than all steps.
+        // One tag must not take much more than all steps.
         assert!(work.taken() < STEPS + STEPS / 10, "{name}: {}", work.taken());
     }
 }
@@ -130,7 +130,7 @@ fn attributes_are_counted_as_the_standard_parts_them() {
 }
 
 proptest! {
-    /// Were it not always known where the tokenizer is, some soup would be refused.
+    /// If the tokenizer's state were not always known, some of these texts would be rejected.
     #[test]
     fn where_the_tokenizer_is_is_always_known(html in "(</?(p|style|script|svg|title|b|textarea|x)?|[<>/!?=\"' -]|--|CDATA\\[|\\]\\]>|&amp|é|[a-c \n]{1,4}){0,60}") {
         prop_assert!(document(&html, &Work::default()).is_ok());

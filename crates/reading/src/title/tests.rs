@@ -54,9 +54,9 @@ fn headings_are_right_against_headlines_for_search_engines() {
     for (headline, shared, tag, expected) in [
         (search, own, search, own),
         (search, "Third words for it", search, own),
-        // What readers see and what is shared agree, and the title tag sides with nobody.
+        // Heading and shared title agree, and the title tag agrees with neither.
         (search, own, "A third title altogether", own),
-        // The publisher's own word.
+        // The publisher's own wording.
         (search, own, own, search),
         (own, search, search, own),
         ("Where the rain…", search, search, own),
@@ -93,7 +93,7 @@ fn what_leads_home_is_the_site_s_name_only_where_it_stands_whole() {
         ("Home", "Rain falls in Spain - Home", "Rain falls in Spain"),
         ("Home", "Home - Rain falls in Spain", "Rain falls in Spain"),
         ("Главная", "Почему растут цены - главная новость недели", "Почему растут цены - главная новость недели"),
-        // A short word is no name, in whatever alphabet.
+        // A short word is not a name, in any alphabet.
         ("Мы", "Почему растут цены - мы", "Почему растут цены - мы"),
     ] {
         let banner = format!(r#"<h1><a href="/">{banner}</a></h1>"#);
@@ -133,7 +133,7 @@ fn a_heading_that_leads_to_another_site_s_home_page_is_the_article_s() {
         ("https://acme.example/", "Acme Launches New Site"),
         ("//acme.example", "Acme Launches New Site"),
         ("https://archive.example/web/2014/http://acme.example/", "Acme Launches New Site"),
-        // The page's own site, by another host name and as archived.
+        // The page's own site, by another host name and in an archive.
         ("https://www.paper.example/", "The Daily Paper"),
         ("https://archive.example/web/2014/http://paper.example:80/", "The Daily Paper"),
     ] {
@@ -155,7 +155,7 @@ fn the_only_heading_is_right_against_a_title_tag_and_its_repeats() {
         ("", "Rain in Spain: all you must know | Paper", heading, own),
         ("", "Rain in Spain", "<h1>Where the rain went</h1><h1>What we know of rain</h1>", "Rain in Spain"),
         ("Rain in Spain", "Rain in Spain | Paper", heading, own),
-        // Other words than the title tag, or of something else.
+        // Words that differ from the title tag, or a title of something else.
         ("Rain in Spain", "Spain", heading, "Rain in Spain"),
         ("Storm over Spain", "Storm over Spain", heading, "Storm over Spain"),
         ("Rain in Spain", "Rain in Spain", "<h1>Weather: Rain in Spain</h1>", "Rain in Spain"),
@@ -202,7 +202,7 @@ fn an_entry_s_mark_in_a_widget_is_not_the_article_s() {
         ("", own, own, &headed),
         ("", "", own, &headed),
         ("", "", "Rain falls in Spain - The Paper", &headed),
-        // The article's heading may be drawn.
+        // The article's heading may be an image.
         (own, own, own, widget),
         ("", own, own, widget),
         // A widget's heading of the first rank, and one that shares a word.
@@ -294,8 +294,8 @@ fn a_title_as_long_as_its_page_is_cheap() {
     let page = page::read(&Document::from(html.as_str()));
     let article = json!({"@type": "NewsArticle", "headline": long, "name": long});
     let url = Url::parse("https://news.paper.example/2024/rain").unwrap();
-    // The long titles may be gone through some times, but not for each of 60 headings and their 1,800 parts. Of three
-    // runs one is enough: the machine may be busy.
+    // Long titles may be read a few times, but not for each of 60 headings with 1,800 parts. One fast run of three
+    // suffices, because the machine may be busy.
     let start = std::time::Instant::now();
     assert_eq!(super::super::text::letters(&long).len(), 560_000);
     let limit = start.elapsed() * 100;

@@ -1,5 +1,6 @@
-//! Which stored answers an edit of the lists would turn, before it is made: those that rest on pages under the domain, judged
-//! again by the lists as they are and as they would be.
+//! The stored answers that an edit of the lists would change.
+//!
+//! Items with evidence from the domain are judged with the current and the edited lists. Nothing is written.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,46 +13,46 @@ use crate::pipeline::Listeners;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::store::{JudgedBy, StoredJudgement};
 
-/// Items looked at: the latest. Judging one again takes about a millisecond.
+/// Maximum items, latest first. Judging one takes about a millisecond.
 const MOST: i64 = 300;
 
-/// What an edit would turn.
+/// The effect of an edit.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Effect {
-    /// Items that rest on the domain's pages and were looked at.
+    /// Number of judged items with evidence from the domain.
     pub(crate) items: usize,
-    /// There are more, older ones.
+    /// Whether older items exist that were not judged.
     pub(crate) more: bool,
-    /// Answers that would turn.
+    /// Answers that would change.
     pub(crate) turned: Vec<Turned>,
 }
 
-/// An answer that would turn. Items that are stored keep theirs until they are judged again.
+/// An answer that would change at the item's re-evaluation.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Turned {
     pub(crate) item_id: String,
     pub(crate) claim: String,
-    pub(crate) before: Stood,
-    pub(crate) after: Stood,
+    pub(crate) before: VerdictSnapshot,
+    pub(crate) after: VerdictSnapshot,
 }
 
-/// What a claim's answer is.
+/// The answer to a claim.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Stood {
+pub(crate) struct VerdictSnapshot {
     pub(crate) verdict: String,
     pub(crate) decisive: bool,
     /// `high`, `medium` or `low`.
     pub(crate) tier: String,
 }
 
-impl Stood {
+impl VerdictSnapshot {
     fn of(claim: &ClaimResult) -> Self {
         let (verdict, tier) = (claim.verdict.as_str().to_owned(), claim.tier.as_str().to_owned());
         Self { verdict, decisive: claim.decisive, tier }
     }
 }
 
-/// `after`: the domain's rule as it would be; `None`: removed.
+/// The effect of an edit. `after`: the new rule; `None`: removed.
 pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> Result<Effect, Problem> {
     let services = &app.services;
     let judged = services.store.reading().judgements_under(domain, MOST + 1).await?;
@@ -62,7 +63,6 @@ pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> R
         rules: DomainRules::new(rules, allowlist_only),
         passages_shown: services.settings.passages_shown,
         claims_per_item: services.settings.claims_per_item,
-        // Nothing is written.
         listeners: Listeners::default(),
         judged_by: JudgedBy::default(),
     };
@@ -74,7 +74,7 @@ pub(crate) async fn of(app: &App, domain: &str, after: Option<&DomainRule>) -> R
     Ok(Effect { items, more, turned })
 }
 
-/// What stored settings and models changed since is no work of this edit: both sides are judged again.
+/// Both sides are judged now, so that only the edit makes a difference.
 fn turned(stored: &StoredJudgement, now: &Terms, then: &Terms) -> Vec<Turned> {
     let claims = |terms| {
         let again = judge_again(stored, terms);
@@ -83,7 +83,7 @@ fn turned(stored: &StoredJudgement, now: &Terms, then: &Terms) -> Vec<Turned> {
     let (before, after) = (claims(now), claims(then));
     let pairs = before.iter().filter_map(|one| Some((one, after.iter().find(|other| other.claim_id == one.claim_id)?)));
     pairs
-        .map(|(before, after)| (before, Stood::of(before), Stood::of(after)))
+        .map(|(before, after)| (before, VerdictSnapshot::of(before), VerdictSnapshot::of(after)))
         .filter(|(_, before, after)| before != after)
         .map(|(claim, before, after)| Turned {
             item_id: stored.result.item_id.clone(),

@@ -1,4 +1,6 @@
-//! What was done to the lists, taking it back, and domains to be looked at.
+//! History of the domain lists, undo, and unreadable domains.
+//!
+//! An undo is itself an edit in the history.
 
 use std::time::Duration;
 
@@ -16,9 +18,7 @@ use crate::http::routes::List;
 use crate::http::who::Who;
 use crate::store::{RuleRecord, UnreadableDomain};
 
-/// How far back pages that could not be read count.
 const UNREADABLE_SINCE: TimeDelta = TimeDelta::days(30);
-/// Domains that are named.
 const MOST_UNREADABLE: i64 = 100;
 
 #[derive(Debug, Default, Deserialize)]
@@ -27,7 +27,7 @@ pub(crate) struct HistoryQuery {
     limit: Option<i64>,
 }
 
-/// The edit to be taken back.
+/// The edit to undo.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UndoRequest {
@@ -50,22 +50,20 @@ pub(super) async fn undo(
     undone(&app, &who, request.id).await.map(Json)
 }
 
-/// Takes an edit back.
 pub(crate) async fn undone(app: &App, who: &Who, id: i64) -> Result<Edited, Problem> {
     let services = &app.services;
     let change = services.store.undo_domain_rule_change(id, &who.0, services.clock.now()).await?;
     let change =
         change.ok_or_else(|| Problem::not_found("there is no such edit; GET /api/domains/history lists them"))?;
     let domain = change.before.as_ref().or(change.after.as_ref()).map(|rule| rule.domain.clone()).unwrap_or_default();
-    tracing::info!(domain, edit = id, who = who.0, "an edit of the domain lists was taken back");
+    tracing::info!(domain, edit = id, who = who.0, "domain rule edit undone");
     let stored_pages = if domain.is_empty() { 0 } else { services.store.sources_under(&domain).await? };
     Ok(Edited { domain, change, stored_pages })
 }
 
-/// How long a list of them is shown: it takes a look at every page that was read lately.
+/// Counting reads every recently read page.
 pub(crate) const UNREADABLE_FRESH: Duration = Duration::from_mins(1);
 
-/// Domains most of whose pages could not be read lately.
 pub(crate) async fn unreadable_domains(app: &App) -> Result<Vec<UnreadableDomain>, Problem> {
     let since = app.services.clock.now() - UNREADABLE_SINCE;
     Ok(app.unreadable.try_get(app.services.store.reading().unreadable_domains(since, MOST_UNREADABLE)).await?)

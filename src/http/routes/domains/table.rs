@@ -1,4 +1,6 @@
-//! The lists as a table that people keep elsewhere: CSV out and in.
+//! The domain lists as CSV.
+//!
+//! An import applies valid lines and reports the others.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,26 +18,26 @@ use crate::http::who::Who;
 use crate::store::RuleChangeAction;
 
 const COLUMNS: [&str; 5] = ["domain", "list", "credibility", "source_type", "why"];
-/// Lines of one import.
+/// Maximum lines of one import.
 const MOST_LINES: usize = 5_000;
-/// Refused lines that are named.
+/// Maximum number of listed refused lines; all are counted.
 const MOST_NAMED: usize = 100;
-/// Commas in one line. A reason of 1,000 characters may hold some; each column that they make takes memory.
+/// Maximum commas in one line. A reason of 1,000 characters may contain some; each column takes memory.
 const MAX_COMMAS: usize = 2_000;
 
-/// A table of rules.
+/// A CSV table of rules.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ImportRequest {
-    /// With a heading: `domain,list` and, where wanted, `credibility,source_type,why`, in any order.
+    /// CSV with a heading: `domain,list` and optionally `credibility,source_type,why`, in any order.
     #[schemars(extend("pattern" = r"^domain,list\n"))]
     csv: String,
-    /// Only say what would be done.
+    /// If true, only reports what would be done.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Imported {
     pub(crate) added: usize,
@@ -54,7 +56,6 @@ pub(crate) struct RefusedLine {
     pub(crate) error: String,
 }
 
-/// The rules as CSV.
 fn exported(rules: &[DomainRule]) -> Result<String, csv::Error> {
     let mut table = csv::Writer::from_writer(Vec::new());
     table.write_record(COLUMNS)?;
@@ -68,7 +69,7 @@ fn exported(rules: &[DomainRule]) -> Result<String, csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A spreadsheet takes a cell that begins like this for a formula; an apostrophe makes it text.
+/// Spreadsheets run such a cell as a formula; an apostrophe makes it text.
 fn is_formula(cell: &str) -> bool {
     cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
@@ -81,10 +82,9 @@ fn plain(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
 }
 
-/// A line of a table, from 1, and the rule on it.
+/// A rule and its line number, from 1.
 type Line = (u64, Result<DomainRule, String>);
 
-/// The rules of a table, each with its line.
 fn rules_of(text: &str) -> Result<Vec<Line>, Problem> {
     if text.lines().any(|line| line.bytes().filter(|byte| *byte == b',').count() > MAX_COMMAS) {
         return Err(Problem::invalid("a line has too many columns; the first line names them: domain,list,…"));
@@ -137,10 +137,9 @@ fn rule(
     request.check().map_err(|problem| problem.detail().to_owned())
 }
 
-/// Rules changed by one edit.
+/// Maximum rules of one edit.
 const AT_ONCE: usize = 100;
 
-/// Adds or changes the rules of a table.
 pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) -> Result<Imported, Problem> {
     let services = &app.services;
     let mut done = Imported::default();
@@ -172,7 +171,7 @@ pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) ->
         refused = done.refused_count,
         dry_run,
         who = who.0,
-        "domain rules were imported"
+        "domain rules imported"
     );
     Ok(done)
 }
@@ -180,7 +179,7 @@ pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) ->
 pub(super) async fn export(State(app): State<App>) -> Result<Response, Problem> {
     let (rules, _version) = app.services.store.domain_rules().await?;
     let text = exported(&rules).map_err(|error| {
-        tracing::error!(%error, "the domain lists could not be written as CSV");
+        tracing::error!(%error, "writing domain lists as CSV failed");
         Problem::internal()
     })?;
     let headers = [

@@ -1,4 +1,6 @@
-//! Judging a stored item again, and what its answers were before.
+//! Re-evaluation of a stored item, and its history.
+//!
+//! The API and the page share [`judged`].
 
 use axum::Json;
 use axum::extract::State;
@@ -12,7 +14,7 @@ use crate::http::routes::List;
 use crate::http::who::Who;
 use crate::store::EarlierVerdict;
 
-/// Judges an item again, whatever was done of it.
+/// Re-evaluates an item, even if it has a result.
 pub(crate) async fn judged(app: &App, who: &Who, id: &str) -> Result<ItemResult, Problem> {
     let (item, sent_at) = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
     who.did(app, "item.again", id, None).await;

@@ -1,7 +1,6 @@
-//! Items on their way in: one object, an array, or one a line. Every item is checked before any is queued.
+//! Reads sent items: one object, an array, or NDJSON. All are checked before any is queued.
 //!
-//! A body is never made into a tree of values: the items of an array are cut out of the body as text, and each is read into its
-//! type.
+//! Items of an array are cut out as text and parsed one by one, because a tree of values would take much memory.
 
 use std::fmt;
 
@@ -12,17 +11,15 @@ use serde_json::{Value, json};
 use crate::domain::{Item, Reject};
 use crate::http::extract::BodyKind;
 
-/// Rejections that are told one by one; of the others only the number is.
+/// Maximum number of listed rejections; all are counted.
 const MOST_TOLD: usize = 100;
 
-/// An item that was not taken, with its place in the body.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rejected {
     place: Place,
     reject: Reject,
 }
 
-/// Where in the body something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In an array, from 0.
@@ -31,10 +28,8 @@ enum Place {
     Line(usize),
 }
 
-/// What was found in a body.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Intake {
-    /// The good messages, as they are to be queued.
     pub(crate) messages: Vec<Vec<u8>>,
     /// The first [`MOST_TOLD`].
     rejected: Vec<Rejected>,
@@ -42,7 +37,6 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Reads a body.
     pub(crate) fn read(kind: BodyKind, bytes: &[u8]) -> Self {
         if kind == BodyKind::JsonLines {
             return Self::of_lines(bytes);
@@ -55,11 +49,11 @@ impl Intake {
                 intake
             });
         }
-        // Lines sent under the type of a single document are meant as lines.
+        // NDJSON that was sent as a single document.
         if first == Some(&b'{') && starts_with_a_whole_line(bytes) {
             return Self::of_lines(bytes);
         }
-        // One message, or something wrong that the item's own checks put into words.
+        // The item's own checks word the error.
         let mut intake = Self::default();
         intake.take(Place::Index(0), bytes);
         intake
@@ -76,7 +70,7 @@ impl Intake {
         intake
     }
 
-    /// An error if the body as a whole is no JSON array; then nothing of it counts.
+    /// Reads an array; an error if the whole body is not an array, and then no item counts.
     fn of_array(bytes: &[u8]) -> Result<Self, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let intake = ArrayOfItems.deserialize(&mut deserializer)?;
@@ -115,7 +109,6 @@ impl Intake {
     }
 }
 
-/// Takes the items of a JSON array one by one.
 struct ArrayOfItems;
 
 impl<'de> DeserializeSeed<'de> for ArrayOfItems {
@@ -144,7 +137,7 @@ impl<'de> Visitor<'de> for ArrayOfItems {
     }
 }
 
-/// Whether the first line that holds anything is a JSON object by itself, and more than blanks follows it.
+/// Whether the first line is a whole object and more follows.
 fn starts_with_a_whole_line(bytes: &[u8]) -> bool {
     let body = bytes.trim_ascii();
     let Some(end) = body.iter().position(|byte| *byte == b'\n') else { return false };

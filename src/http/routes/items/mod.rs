@@ -1,4 +1,6 @@
-//! Items: sending them in, and reading what came of them.
+//! Items: sending them, and reading their results.
+//!
+//! Sent items are only queued here; workers process them later.
 
 pub(crate) mod again;
 pub(crate) mod intake;
@@ -14,7 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Content, List, Parameter, Patience, Place, Route, Verb, count, flag, text};
+use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count, flag, text};
 use crate::broker::{Queue, QueueName};
 use crate::domain::verdict::{Status, Tier, Verdict};
 use crate::domain::{Item, ItemResult};
@@ -40,10 +42,14 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/items",
         access: Access::Admin,
-        patience: Patience::Check,
+        patience: TimeoutClass::Check,
         operation: "sendItems",
-        summary: "Queue one item, an array of them, or one a line (application/x-ndjson)",
-        parameters: &[query("queue", "factcheck for Phase 1 only; enrichment when absent", schemas::queue)],
+        summary: "Queue one item, an array, or NDJSON (application/x-ndjson)",
+        parameters: &[query(
+            "queue",
+            "factcheck for the fact-check lookup only; enrichment when absent",
+            schemas::queue,
+        )],
         body: Some(Content::json(items_schema)),
         answer: Answer {
             status: 202,
@@ -56,14 +62,18 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/items",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "listItems",
-        summary: "Items, the newest first",
+        summary: "List items, newest first",
         parameters: &[
-            query("status", "only items that ended like this", schemas::status),
+            query("status", "only items with this status", schemas::status),
             query("tier", "only items of this tier", schemas::tier),
             query("verdict", "only items whose main claim has this verdict", schemas::verdict),
-            query("firmness", "only items whose main verdict is firm, or a lean", schemas::firmness),
+            query(
+                "firmness",
+                "only items whose main verdict is conclusive (firm) or provisional (lean)",
+                schemas::firmness,
+            ),
             query("channel", "only items of this channel", text),
             query("language", "only items in this language, like ru", text),
             query("degraded", "only items for which not everything could be asked; with false, only the others", flag),
@@ -71,7 +81,7 @@ pub(crate) const ROUTES: &[Route] = &[
             query("since", "only items done since that day (2026-11-24) or moment (RFC 3339)", schemas::since),
             query("q", "words that occur in the text or title, as typed, from the beginning of a word", text),
             query("cursor", "next of the page before", schemas::cursor),
-            query("limit", "how many; 50 when absent", count),
+            query("limit", "maximum number; 50 when absent", count),
         ],
         body: None,
         answer: Answer::json("A page", schemas::page),
@@ -81,9 +91,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/items/{id}",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "getItem",
-        summary: "An item's result",
+        summary: "The result of an item",
         parameters: &[ID],
         body: None,
         answer: Answer::json("The result as it was published", SchemaGenerator::subschema_for::<ItemResult>),
@@ -93,9 +103,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/items/{id}/evidence",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "getEvidence",
-        summary: "Every passage that was judged for an item, shown in its result or not",
+        summary: "All judged passages of an item",
         parameters: &[ID],
         body: None,
         answer: Answer::json("The passages, best first within each claim", schemas::evidence),
@@ -105,9 +115,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/items/{id}/context",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "getContext",
-        summary: "Lines for digests and prompts; who else reported it is found when this is read",
+        summary: "Lines for digests and prompts; other channels are looked up at each request",
         parameters: &[ID],
         body: None,
         answer: Answer::json("The lines", SchemaGenerator::subschema_for::<ItemContext>),
@@ -117,9 +127,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Get,
         path: "/api/items/{id}/history",
         access: Access::Read,
-        patience: Patience::Short,
+        patience: TimeoutClass::Short,
         operation: "getHistory",
-        summary: "What an item's answers were before it was judged again",
+        summary: "Earlier verdicts of a re-evaluated item",
         parameters: &[ID],
         body: None,
         answer: Answer::json(
@@ -132,9 +142,9 @@ pub(crate) const ROUTES: &[Route] = &[
         verb: Verb::Post,
         path: "/api/items/{id}/again",
         access: Access::Check,
-        patience: Patience::Check,
+        patience: TimeoutClass::Check,
         operation: "judgeAgain",
-        summary: "Judge a stored item again now; what providers said lately is used again",
+        summary: "Re-evaluate a stored item now, with cached provider responses",
         parameters: &[ID],
         body: None,
         answer: Answer::json("The new result", SchemaGenerator::subschema_for::<ItemResult>),
@@ -142,12 +152,12 @@ pub(crate) const ROUTES: &[Route] = &[
     },
 ];
 
-/// Longest text that is searched for, characters.
+/// Maximum search text, characters.
 const MOST_WORDS: usize = 200;
 
 /// An item or an array of items.
 fn items_schema(generator: &mut SchemaGenerator) -> Schema {
-    // A text, or a source with one; the item's own schema cannot say so where it is published alone.
+    // The item's own schema does not require a text.
     let words = schemars::json_schema!({"type": "string", "pattern": "\\S"});
     let source =
         schemars::json_schema!({"type": "object", "required": ["text"], "properties": {"text": words.clone()}});
@@ -165,25 +175,25 @@ pub(crate) struct SendQuery {
     queue: Option<String>,
 }
 
-/// What became of the items that were sent.
+/// The outcome for the items that were sent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Taken {
-    /// Queued.
+    /// Number of queued items.
     accepted: usize,
-    /// The first hundred that were not, each with `index` (from 0) or `line` (from 1), `error` and `label`.
+    /// The first hundred rejected items, each with `index` (from 0) or `line` (from 1), `error` and `label`.
     rejected: Vec<Value>,
-    /// How many were not.
+    /// Number of rejected items.
     rejected_count: usize,
 }
 
-/// What a list is narrowed to, as it was asked.
+/// The filters of a list, as sent.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuery {
     pub(crate) status: Option<String>,
     pub(crate) tier: Option<String>,
     pub(crate) verdict: Option<String>,
-    /// `firm` or `lean`.
+    /// `firm` (conclusive) or `lean` (provisional).
     pub(crate) firmness: Option<String>,
     pub(crate) channel: Option<String>,
     pub(crate) language: Option<String>,
@@ -195,7 +205,7 @@ pub(crate) struct ListQuery {
     pub(crate) limit: Option<i64>,
 }
 
-/// What a digest or a prompt takes over.
+/// Lines of an item for a digest or prompt.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ItemContext {
     item_id: String,
@@ -203,7 +213,7 @@ pub(crate) struct ItemContext {
     degraded: Vec<String>,
     tier: Option<Tier>,
     score: Option<u32>,
-    /// Channels that tell the same story, three at most.
+    /// Channels with the same story, at most three.
     also_reported_by: Vec<String>,
     evidence: Vec<String>,
     background: Vec<String>,
@@ -217,7 +227,7 @@ async fn send(
 ) -> Result<(StatusCode, Json<Taken>), Problem> {
     let name = queue_of(query.queue.as_deref())?;
     let intake = if body.bytes.len() > SMALL_BODY_BYTES {
-        // Reading many items takes longer than a thread of the runtime may be held.
+        // Many items would block a runtime thread too long.
         let read = tokio::task::spawn_blocking(move || Intake::read(body.kind, &body.bytes)).await;
         read.map_err(|panicked| {
             tracing::error!(error = %panicked, "reading items failed");
@@ -233,13 +243,12 @@ fn queue_of(given: Option<&str>) -> Result<QueueName, Problem> {
     match given {
         None | Some("enrichment") => Ok(QueueName::Enrichment),
         Some("important") => Ok(QueueName::Important),
-        Some(given) => {
-            QueueName::parse(given).ok_or_else(|| Problem::bad_request("queue is important, enrichment or factcheck"))
-        }
+        Some(given) => QueueName::parse(given)
+            .ok_or_else(|| one_of("queue", given, ["important", "enrichment", "factcheck"].into_iter())),
     }
 }
 
-/// Queues the good ones; an error when there are none.
+/// Queues the valid items; an error if there are none.
 async fn accept(queue: &dyn Queue, name: QueueName, intake: Intake) -> Result<Taken, Problem> {
     let (rejected, rejected_count) = (intake.rejections(), intake.rejected());
     if intake.messages.is_empty() {
@@ -265,27 +274,24 @@ async fn list(
     Ok(Json(List { items, next }))
 }
 
-/// The store's filter of a query.
 pub(crate) fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     let status = query_text("status", query.status, 20)?;
-    if status.as_deref().is_some_and(|word| Status::parse(word).is_none()) {
-        return Err(one_of("status", Status::ALL.iter().map(|one| one.as_str())));
+    if let Some(word) = status.as_deref().filter(|word| Status::parse(word).is_none()) {
+        return Err(one_of("status", word, Status::ALL.iter().map(|one| one.as_str())));
     }
     let tier = query_text("tier", query.tier, 20)?
-        .map(|word| Tier::parse(&word).ok_or_else(|| one_of("tier", Tier::ALL.iter().map(|one| one.as_str()))));
+        .map(|word| Tier::parse(&word).ok_or_else(|| one_of("tier", &word, Tier::ALL.iter().map(|one| one.as_str()))));
     let verdict = query_text("verdict", query.verdict, 30)?.map(|word| {
-        Verdict::parse(&word).ok_or_else(|| one_of("verdict", Verdict::ALL.iter().map(|one| one.as_str())))
+        Verdict::parse(&word).ok_or_else(|| one_of("verdict", &word, Verdict::ALL.iter().map(|one| one.as_str())))
     });
     let decisive = query_text("firmness", query.firmness, 10)?.map(|word| match word.as_str() {
         "firm" => Ok(true),
         "lean" => Ok(false),
-        _ => Err(one_of("firmness", ["firm", "lean"].into_iter())),
+        other => Err(one_of("firmness", other, ["firm", "lean"].into_iter())),
     });
     let cursor = query_text("cursor", query.cursor, 600)?;
     if cursor.as_deref().is_some_and(|cursor| !looks_like_cursor(cursor)) {
-        return Err(Problem::bad_request(
-            "the cursor is not one this server gave; leave it out to begin at the first page",
-        ));
+        return Err(Problem::bad_request("the cursor is not from this server; omit it to start at the first page"));
     }
     let limit = page_limit(query.limit)?;
     Ok(ItemFilter {
@@ -304,30 +310,29 @@ pub(crate) fn filter_of(query: ListQuery) -> Result<ItemFilter, Problem> {
     })
 }
 
-fn one_of(name: &str, all: impl Iterator<Item = &'static str>) -> Problem {
-    Problem::bad_request(format!("{name} is one of {}", all.collect::<Vec<_>>().join(", ")))
+fn one_of(name: &str, given: &str, all: impl Iterator<Item = &'static str>) -> Problem {
+    let given: String = given.chars().take(40).collect();
+    Problem::bad_request(format!("{name} is one of {} (got {given:?})", all.collect::<Vec<_>>().join(", ")))
 }
 
-/// A day begins at midnight UTC.
+/// Parses a time; a date means midnight UTC.
 fn moment(text: &str) -> Result<DateTime<Utc>, Problem> {
     let day = || Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN).and_utc());
-    DateTime::parse_from_rfc3339(text)
-        .map(|moment| moment.to_utc())
-        .ok()
-        .or_else(day)
-        .ok_or_else(|| Problem::bad_request("since is a day like 2026-11-24, or a moment like 2026-11-24T08:00:00Z"))
+    DateTime::parse_from_rfc3339(text).map(|moment| moment.to_utc()).ok().or_else(day).ok_or_else(|| {
+        Problem::bad_request(format!(
+            "since is a date like 2026-11-24 or a time like 2026-11-24T08:00:00Z (got {text:?})"
+        ))
+    })
 }
 
-/// The store's cursors begin with a moment in microseconds.
+/// Whether a text begins like a store cursor: with a time in microseconds.
 fn looks_like_cursor(cursor: &str) -> bool {
     let micros = cursor.split_once('.').and_then(|(micros, _)| micros.parse().ok());
     micros.and_then(DateTime::from_timestamp_micros).is_some()
 }
 
 fn unknown_item() -> Problem {
-    Problem::not_found(
-        "no item of that id has been done; it may still be waiting, GET /api/items lists the finished ones",
-    )
+    Problem::not_found("no finished item has this id; it may still be waiting. GET /api/items lists finished items")
 }
 
 async fn stored(app: &App, id: &str) -> Result<StoredItem, Problem> {
@@ -341,7 +346,7 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemRe
 async fn evidence(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<List<StoredEvidence>>, Problem> {
     let passages = app.services.store.evidence_to_show(&id).await?;
     if passages.is_empty() {
-        // Nothing found is an answer, an unknown item is none.
+        // No evidence is a result; an unknown item is an error.
         stored(&app, &id).await?;
     }
     Ok(Json(List::whole(passages)))
@@ -356,7 +361,7 @@ async fn context(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<It
     Ok(Json(context_of(item, cluster)))
 }
 
-/// Clusters grow after an item was done, so who else reported it is put together anew.
+/// Clusters grow later, so other channels are looked up again.
 fn context_of(item: StoredItem, cluster: Vec<String>) -> ItemContext {
     let channels = reported::channels(&item, cluster);
     let result = item.result;

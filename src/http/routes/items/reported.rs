@@ -1,17 +1,18 @@
-//! Who else reported an item.
+//! Other channels that reported an item.
+//!
+//! Computed at each request, because clusters grow.
 
 use std::collections::HashSet;
 
 use crate::domain::item::ClusterMember;
 use crate::store::StoredItem;
 
-/// Channels named at most.
 const MOST: usize = 3;
 
-/// The channels upstream named, then those the daemon found, then those whose items joined the cluster since. Each once
-/// (`@Name` and `name` are one channel), never the item's own.
+/// First the channels that upstream named, then those that the daemon found, then later members of the cluster. Without
+/// duplicates (`@Name` is `name`) and the item's own.
 pub(crate) fn channels(item: &StoredItem, cluster: Vec<String>) -> Vec<String> {
-    // Rows of an older shape have nobody to name.
+    // Rows of an older format have no members.
     let members: Vec<ClusterMember> = serde_json::from_value(item.cluster_members.clone()).unwrap_or_default();
     let mut seen: HashSet<String> = item.channel.as_deref().map(key).into_iter().collect();
     members

@@ -1,4 +1,5 @@
-//! Schemas of rows that the store makes, and of the words that queries take.
+//! Schemas of stored rows and query values.
+//! Rows that are described here have no type with a schema.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
@@ -26,12 +27,10 @@ pub(super) fn verdict() -> Schema {
     one_of(Verdict::ALL.iter().map(|verdict| verdict.as_str()))
 }
 
-/// As a page before gave it.
 pub(super) fn cursor() -> Schema {
     json_schema!({"type": "string", "pattern": "^([0-9]{1,15}[.].*)?$"})
 }
 
-/// A day, or a moment.
 pub(super) fn since() -> Schema {
     json_schema!({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}, {"const": ""}]})
 }
@@ -40,7 +39,7 @@ pub(super) fn firmness() -> Schema {
     one_of(["firm", "lean"].into_iter())
 }
 
-/// `{"items": […], "next": …}` of rows that are described by a name and a type each; a name with `?` may be null.
+/// Columns are pairs of name and type; a `?` means nullable.
 fn list_of(columns: &[(&str, &str)]) -> Schema {
     let mut properties = serde_json::Map::new();
     for (name, kind) in columns {

@@ -1,4 +1,4 @@
-//! Items without a store or a broker: what is queued, what is refused, what a context says.
+//! Items without a store or a broker: what is queued, what is refused, what a context contains.
 
 use std::sync::Mutex;
 
@@ -12,7 +12,6 @@ use crate::broker::{
 use crate::http::extract::BodyKind;
 use crate::http::openapi::assert_described;
 
-/// Remembers what is published, or is away.
 #[derive(Debug, Default)]
 struct Recorder {
     published: Mutex<Vec<(QueueName, usize)>>,

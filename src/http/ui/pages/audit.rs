@@ -1,4 +1,6 @@
-//! Who changed what.
+//! The page of the audit log.
+//!
+//! Shows the same entries as `/api/audit`.
 
 use askama::Template;
 use axum::extract::State;
@@ -11,7 +13,6 @@ use crate::http::problem::Problem;
 use crate::judging::plain::plain;
 use crate::store::AuditEntry;
 
-/// Entries of the page.
 const SHOWN: i64 = 200;
 
 #[derive(Debug, Template)]

@@ -1,4 +1,6 @@
-//! Checking a claim: a form, five claims to try, and the check while it runs.
+//! The page for checking a claim.
+//!
+//! It also works without a script, but then shows no progress.
 
 use std::sync::Arc;
 
@@ -17,17 +19,16 @@ use super::super::shown;
 use crate::domain::ItemResult;
 use crate::domain::rules::DomainRules;
 use crate::http::App;
-use crate::http::checking::{self, Asked, Told};
+use crate::http::checking::{self, CheckEvent, CheckRequest};
 use crate::http::events::{named, streamed};
 use crate::http::problem::{AsShown, Problem};
 use crate::judging::labels;
 use crate::judging::vocabularies::Vocabulary;
 use crate::telemetry::catalogue;
 
-/// Languages that a claim is likely to be in.
 const LANGUAGES: [(&str, &str); 4] = [("en", "English"), ("ru", "Русский"), ("uk", "Українська"), ("pt", "Português")];
 
-/// Claims that the facts which come with the program answer without a search.
+/// Claims that the bundled facts answer without a search.
 const EXAMPLES: [&str; 5] = [
     "The Earth is flat.",
     "Apollo 11 landed the first humans on the Moon in 1969.",
@@ -36,7 +37,6 @@ const EXAMPLES: [&str; 5] = [
     "Human activities are causing global warming.",
 ];
 
-/// The stages that a running check names, in their order.
 fn stages() -> impl Iterator<Item = &'static str> {
     catalogue::STAGES.iter().copied().filter(|stage| *stage != catalogue::OTHER)
 }
@@ -50,7 +50,6 @@ struct Check {
     vocabularies: Vec<&'static str>,
 }
 
-/// What the form holds.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ClaimForm {
     claim: String,
@@ -69,7 +68,7 @@ pub(crate) async fn show(page: Page) -> Result<Response, Problem> {
     shown(&blank(page))
 }
 
-/// Without a script: the check runs, and then its page is shown.
+/// Without a script: runs the check, then redirects.
 pub(crate) async fn send(
     State(app): State<App>,
     page: Page,
@@ -94,16 +93,16 @@ pub(crate) async fn send(
     }
 }
 
-fn asked(form: &ClaimForm) -> Result<Asked, Problem> {
+fn asked(form: &ClaimForm) -> Result<CheckRequest, Problem> {
     let language = Some(form.language.as_str()).filter(|language| !language.is_empty());
-    Asked::new(&form.claim, language)
+    CheckRequest::new(&form.claim, language)
 }
 
 fn vocabulary(form: &ClaimForm) -> Vocabulary {
     Vocabulary::parse(&form.vocabulary).unwrap_or(Vocabulary::Ours)
 }
 
-/// With a script: each stage as it begins, who could not be asked as it shows, and the card at the end.
+/// With a script: streams progress, then the card.
 pub(crate) async fn stream(
     State(app): State<App>,
     page: Page,
@@ -112,11 +111,13 @@ pub(crate) async fn stream(
     let asked = asked(&form)?;
     let (reader, vocabulary, rules) = (page.reader, vocabulary(&form), Arc::clone(&app.services.rules));
     let told = checking::told(app, asked).map(move |told| match told {
-        Told::Stage(stage) => named("stage", &json!({ "stage": stage })),
-        Told::Trace(line) => named("trace", &json!({ "line": line })),
-        Told::Degraded(cause) => named("degraded", &json!({ "cause": cause, "words": labels::cause(&cause, reader) })),
-        Told::Done(result) => card(&result, &form.claim, (vocabulary, &rules.current()), &page),
-        Told::Failed(problem) => named("problem", &problem.shown()),
+        CheckEvent::Stage(stage) => named("stage", &json!({ "stage": stage })),
+        CheckEvent::Trace(line) => named("trace", &json!({ "line": line })),
+        CheckEvent::Degraded(cause) => {
+            named("degraded", &json!({ "cause": cause, "words": labels::cause(&cause, reader) }))
+        }
+        CheckEvent::Done(result) => card(&result, &form.claim, (vocabulary, &rules.current()), &page),
+        CheckEvent::Failed(problem) => named("problem", &problem.shown()),
     });
     Ok(streamed(told))
 }
@@ -125,7 +126,7 @@ fn card(result: &ItemResult, claim: &str, by: (Vocabulary, &DomainRules), page: 
     match Answer::of(result, Some(claim), by, page).render() {
         Ok(html) => named("card", &json!({ "html": html, "link": path_of(&result.item_id) })),
         Err(error) => {
-            tracing::error!(%error, "a card could not be made");
+            tracing::error!(%error, "card rendering failed");
             named("problem", &Problem::internal().shown())
         }
     }

@@ -1,4 +1,6 @@
-//! What the API can be asked, for a person: made of the document that machines read.
+//! The API description for people.
+//!
+//! Built from `/openapi.json`.
 
 use askama::Template;
 use axum::response::Response;
@@ -28,7 +30,7 @@ struct Row {
 
 pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response, Problem> {
     let document: Value = serde_json::from_str(&app.openapi).map_err(|error| {
-        tracing::error!(%error, "the API's own description could not be read");
+        tracing::error!(%error, "reading the OpenAPI document failed");
         Problem::internal()
     })?;
     shown(&Docs { rows: rows(&document), page })

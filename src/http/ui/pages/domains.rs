@@ -1,4 +1,6 @@
-//! The domain lists: who is believed and who is not, what an edit would change, and the edit.
+//! The page of the domain lists.
+//!
+//! Actions call `routes::domains`, as the API does.
 
 use askama::Template;
 use axum::extract::State;
@@ -12,7 +14,7 @@ use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::{SourceType, Tier, Verdict};
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::routes::domains::{self as routes, RuleRequest, Stood, Turned, domain_of};
+use crate::http::routes::domains::{self as routes, RuleRequest, Turned, VerdictSnapshot, domain_of};
 use crate::http::scope::Scope;
 use crate::http::who::Who;
 use crate::judging::labels::{self, ReaderLanguage};
@@ -25,22 +27,19 @@ struct Domains {
     page: Page,
     rows: Vec<Row>,
     may_edit: bool,
-    /// An edit that was looked at and not made yet.
     planned: Option<Plan>,
-    imported: Option<Told>,
+    imported: Option<ImportSummary>,
     edits: Vec<Past>,
     unreadable: Vec<UnreadableDomain>,
     types: Vec<&'static str>,
 }
 
-/// What an import did.
 #[derive(Debug)]
-struct Told {
+struct ImportSummary {
     summary: String,
     refused: Vec<String>,
 }
 
-/// An edit that was made.
 #[derive(Debug)]
 struct Past {
     id: i64,
@@ -52,7 +51,6 @@ struct Past {
     why: String,
 }
 
-/// A stored answer that an edit would turn.
 #[derive(Debug)]
 struct Turn {
     href: String,
@@ -91,10 +89,9 @@ pub(crate) struct TableForm {
     csv: String,
 }
 
-/// Edits of the page.
 const HISTORY: i64 = 30;
 
-/// An edit. Every field of a form is text.
+/// An edit; every field of a form is text.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct RuleForm {
     domain: String,
@@ -114,7 +111,12 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
     whole(&app, page, None, None).await
 }
 
-async fn whole(app: &App, page: Page, planned: Option<Plan>, imported: Option<Told>) -> Result<Response, Problem> {
+async fn whole(
+    app: &App,
+    page: Page,
+    planned: Option<Plan>,
+    imported: Option<ImportSummary>,
+) -> Result<Response, Problem> {
     let store = &app.services.store;
     let (rules, _version) = store.domain_rules().await?;
     let edits = store.domain_rule_changes(HISTORY).await?;
@@ -172,7 +174,7 @@ pub(crate) async fn change(
     let rule = request(&form)?.check()?;
     let change = store.put_domain_rule(&rule, &who.0, now, is_preview).await?;
     if !is_preview {
-        tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = who.0, "a domain rule was edited");
+        tracing::info!(domain = rule.domain, list = rule.list.as_str(), editor = who.0, "domain rule edited");
         return Ok(Redirect::to("/domains").into_response());
     }
     let pages = store.sources_under(&rule.domain).await?;
@@ -191,9 +193,8 @@ pub(crate) async fn change(
     whole(&app, page, Some(plan), None).await
 }
 
-/// A stored answer as it is and as it would be.
 fn answer(turned: &Turned, reader: ReaderLanguage) -> Turn {
-    let said = |stood: &Stood| {
+    let said = |stood: &VerdictSnapshot| {
         let verdict = Verdict::parse(&stood.verdict).unwrap_or(Verdict::NotEnoughEvidence);
         let firmness = labels::decisive(verdict, stood.decisive).map(|firm| format!(" ({})", firm.of(reader)));
         let tier = Tier::parse(&stood.tier).map(|tier| format!(", {}", labels::tier(tier).of(reader)));
@@ -207,7 +208,6 @@ fn answer(turned: &Turned, reader: ReaderLanguage) -> Turn {
     }
 }
 
-/// Takes an edit back.
 pub(crate) async fn undo(
     State(app): State<App>,
     who: Who,
@@ -217,7 +217,6 @@ pub(crate) async fn undo(
     Ok(Redirect::to("/domains").into_response())
 }
 
-/// Rules from a table.
 pub(crate) async fn import(
     State(app): State<App>,
     page: Page,
@@ -230,7 +229,7 @@ pub(crate) async fn import(
         .iter()
         .fold(page.t("domains.imported").to_owned(), |text, (place, figure)| text.replace(place, &figure.to_string()));
     let refused = done.refused.iter().map(|one| format!("{}: {}", one.line, plain(&one.error))).collect();
-    whole(&app, page, None, Some(Told { summary, refused })).await
+    whole(&app, page, None, Some(ImportSummary { summary, refused })).await
 }
 
 fn request(form: &RuleForm) -> Result<RuleRequest, Problem> {
@@ -238,12 +237,15 @@ fn request(form: &RuleForm) -> Result<RuleRequest, Problem> {
     let list = match form.list.as_str() {
         "allow" => DomainList::Allow,
         "deny" => DomainList::Deny,
-        _ => return Err(Problem::invalid("the list is allow or deny")),
+        other => return Err(Problem::invalid(format!("the list is allow or deny (got {other:?})"))),
     };
-    let credibility = said(&form.credibility).map(|text| text.replace(',', ".").parse::<f64>()).transpose();
-    let credibility = credibility.map_err(|_no_number| Problem::invalid("credibility is a number between 0 and 1"))?;
+    let credibility = said(&form.credibility).map(|text| {
+        let number = text.replace(',', ".").parse::<f64>();
+        number.map_err(|_no_number| Problem::invalid(format!("credibility is a number between 0 and 1 (got {text:?})")))
+    });
+    let credibility = credibility.transpose()?;
     let source_type = said(&form.source_type).map(|word| {
-        SourceType::parse(&word).ok_or_else(|| Problem::invalid(format!("no kind of source is called {word}")))
+        SourceType::parse(&word).ok_or_else(|| Problem::invalid(format!("unknown kind of source {word:?}")))
     });
     let (domain, why) = (form.domain.clone(), said(&form.why));
     Ok(RuleRequest { domain, list, credibility, source_type: source_type.transpose()?, why })

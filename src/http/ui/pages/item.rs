@@ -1,4 +1,6 @@
-//! An item's page: its answer, who else tells it, and what it cost.
+//! The page of an item.
+//!
+//! Foreign text is escaped by the template.
 
 use askama::Template;
 use axum::extract::State;
@@ -24,7 +26,7 @@ use crate::judging::plain::plain;
 use crate::judging::vocabularies::Vocabulary;
 use crate::store::EarlierVerdict;
 
-/// Characters of a text that stand in for a title.
+/// Maximum characters of a text that replaces a missing title.
 const TITLE_CHARS: usize = 120;
 
 #[derive(Debug, Template)]
@@ -35,7 +37,7 @@ struct ItemPage {
     done_at: String,
     channel: Option<String>,
     text: String,
-    /// The answer, made: its own template has escaped what others wrote.
+    /// Rendered HTML; its template escapes foreign text.
     answer: String,
     also: Vec<String>,
     digest: Vec<String>,
@@ -46,7 +48,7 @@ struct ItemPage {
     earlier: Vec<Earlier>,
 }
 
-/// An answer that a later one took the place of.
+/// An answer that a later one replaced.
 #[derive(Debug)]
 struct Earlier {
     at: String,
@@ -54,14 +56,13 @@ struct Earlier {
     verdict: String,
     claim: String,
     judge: String,
-    /// Why a later one took its place, where it did so unasked.
+    /// Why the answer was replaced without a request.
     why: Option<&'static str>,
 }
 
-/// How a page of an item is wanted.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Wanted {
-    /// Whose words the verdict is given in beside ours.
+    /// Vocabulary shown in addition to our verdict.
     #[serde(default)]
     vocabulary: String,
 }
@@ -79,7 +80,7 @@ pub(crate) async fn show(
     let asked = Some(stored.text.as_str()).filter(|_| id.starts_with("check:"));
     let answer =
         Answer::of(result, asked, (vocabulary, &app.services.rules.current()), &page).render().map_err(|error| {
-            tracing::error!(%error, "a card could not be made");
+            tracing::error!(%error, "card rendering failed");
             Problem::internal()
         })?;
     let first = result.main_claim().map_or(stored.text.as_str(), |claim| claim.text.as_str());
@@ -121,7 +122,6 @@ fn past(one: &EarlierVerdict, page: &Page) -> Earlier {
     }
 }
 
-/// Judges it again, and shows what came of it.
 pub(crate) async fn again(
     State(app): State<App>,
     who: Who,
@@ -139,10 +139,10 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// "0.004 USD · 12 calls · took 3.2 s".
+/// "0.0040 USD · calls: 12 · 3.2 s".
 fn cost(result: &ItemResult, page: &Page) -> String {
     let cost = &result.cost;
     let calls: u32 = cost.provider_calls.values().sum::<u32>() + cost.llm_calls;
     let seconds = std::time::Duration::from_millis(cost.millis).as_secs_f64();
-    format!("{:.4} USD · {calls} {} · {} {seconds:.1} s", cost.usd, page.t("item.calls"), page.t("item.took"))
+    format!("{:.4} USD · {}: {calls} · {seconds:.1} {}", cost.usd, page.t("item.calls"), page.t("item.seconds"))
 }

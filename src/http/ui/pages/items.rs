@@ -1,4 +1,6 @@
-//! Items: a list to be narrowed, older ones page by page, and what it shows as a file.
+//! The page of items, and their export.
+//!
+//! The filters are those of `/api/items`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +26,9 @@ use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::store::{ItemFilter, ItemSummary, Page as FoundPage, Store, StoreError};
 
-/// Items read at once. Each export keeps one page of results in memory until its client takes them.
+/// Each export keeps one page in memory until its client takes it.
 const EXPORT_PAGE: i64 = 50;
-/// When a client may ask for an export again while another one reads.
+/// `Retry-After` while another export reads.
 const EXPORT_RETRY: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Template)]
@@ -81,7 +83,7 @@ pub(crate) async fn show(
     let choices = choices(&query, &page);
     let (filter, problem) = match filter_of(without_blanks(query.clone())) {
         Ok(filter) => (filter, None),
-        // What cannot be understood narrows nothing, and is said.
+        // An invalid filter is ignored, and the page shows the error.
         Err(problem) => (ItemFilter { limit: 50, ..ItemFilter::default() }, Some(problem.detail().to_owned())),
     };
     let found = app.services.store.reading().items(&filter).await?;
@@ -101,18 +103,19 @@ pub(crate) async fn show(
     })
 }
 
-/// The same items as NDJSON, whole results, the newest first. Sent as they are read, however many there are; a failure on the
-/// way cuts the answer off, so that no half looks like the whole. One export at a time reads a page of items: it asks for each
-/// item by itself, on connections that all pages share. While its client takes them, others may read.
+/// The filtered items as NDJSON, newest first.
+///
+/// A failure cuts the response off, so that a part does not look complete. One export at a time reads a page, because
+/// it uses connections that all pages share. Others may read while its client takes the page.
 pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Response, Problem> {
     let place = Arc::clone(&app.exports).try_acquire_owned().map_err(|_taken| {
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", "another export is running; try again later")
             .retry_after(EXPORT_RETRY)
     })?;
     let filter = ItemFilter { limit: EXPORT_PAGE, ..filter_of(without_blanks(query))? };
-    // The first page before the head, so that a store that is away is told as such.
+    // Read before the head is sent, so that a failed store is an error status.
     let first = app.services.store.reading().items(&filter).await?;
-    // Not held as long as the answer: a slow client would keep all others from exporting.
+    // Released now, because a slow client would block all other exports.
     drop(place);
     let pages = futures::stream::try_unfold(Some((filter, first)), move |at| {
         let (store, exports) = (app.services.store.reading(), Arc::clone(&app.exports));
@@ -133,14 +136,14 @@ pub(crate) async fn export(State(app): State<App>, ApiQuery(query): ApiQuery<Lis
         (header::CONTENT_TYPE, "application/x-ndjson"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"items.ndjson\""),
     ];
-    let pages = pages.inspect_err(|error| tracing::error!(%error, "an export of items broke off"));
+    let pages = pages.inspect_err(|error| tracing::error!(%error, "item export aborted"));
     Ok((headers, Body::from_stream(pages)).into_response())
 }
 
 async fn lines_of(store: &Store, found: &FoundPage<ItemSummary>) -> Result<String, StoreError> {
     let mut lines = String::new();
     for item in &found.items {
-        // One that was cleaned away meanwhile is not there.
+        // An item that was deleted meanwhile is left out.
         if let Some(stored) = store.item(&item.item_id).await? {
             let line = serde_json::to_string(&stored.result);
             lines.push_str(&line.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?);
@@ -150,7 +153,7 @@ async fn lines_of(store: &Store, found: &FoundPage<ItemSummary>) -> Result<Strin
     Ok(lines)
 }
 
-/// A form sends every field; an empty one asks for nothing.
+/// Removes empty fields, which forms also send.
 fn without_blanks(query: ListQuery) -> ListQuery {
     let said = |field: Option<String>| field.filter(|text| !text.trim().is_empty());
     ListQuery {
@@ -167,7 +170,7 @@ fn without_blanks(query: ListQuery) -> ListQuery {
     }
 }
 
-/// The same list elsewhere: further back, or as a file.
+/// The same filters at another path or cursor.
 fn address(path: &str, query: &str, cursor: Option<&str>) -> String {
     let kept =
         url::form_urlencoded::parse(query.as_bytes()).filter(|(name, value)| name != "cursor" && !value.is_empty());

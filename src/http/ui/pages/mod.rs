@@ -1,4 +1,6 @@
-//! One file for each page: what it asks of the other rooms, and what its template shows.
+//! The pages, one file each.
+//!
+//! To add one, add a file here and a line to [`super::ROUTES`].
 
 pub(super) mod audit;
 pub(super) mod check;

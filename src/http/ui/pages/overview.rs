@@ -1,4 +1,6 @@
-//! The last day at a glance: answers by hour, what was lacking, how often such answers are right, and who judges.
+//! The page of the last day.
+//!
+//! Its figures are those of `/api/overview`.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +34,6 @@ struct OverviewPage {
     languages: Vec<(&'static str, &'static str)>,
 }
 
-/// A figure with its name.
 #[derive(Debug)]
 struct Count {
     class: &'static str,
@@ -63,7 +64,6 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
     })
 }
 
-/// The bars of the day: of each hour its answers by colour.
 fn hours(
     overview: &Overview,
     page: &Page,

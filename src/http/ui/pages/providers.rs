@@ -1,4 +1,6 @@
-//! Providers: who can be asked, until when not and why, and asking one again.
+//! The page of the providers.
+//!
+//! Admins may reset a state that does not come from the configuration.
 
 use askama::Template;
 use axum::extract::{RawQuery, State};
@@ -21,7 +23,7 @@ use crate::judging::plain::plain;
 use crate::pipeline::ProviderStanding;
 use crate::store::ProviderHour;
 
-/// From so many calls a minute nobody is spared by a limit: own stores, and recordings.
+/// Limits from this value mean none: own stores and recordings.
 const NO_LIMIT: u32 = 100_000;
 
 #[derive(Debug, Template)]
@@ -29,7 +31,6 @@ const NO_LIMIT: u32 = 100_000;
 struct Providers {
     page: Page,
     done: bool,
-    /// What was spent this month, of how much.
     money: String,
     spent: String,
     cap: String,
@@ -52,7 +53,6 @@ struct Row {
     can_reset: bool,
 }
 
-/// A form of nothing but a button.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Nothing {}
 
@@ -96,7 +96,7 @@ fn row(one: &ProviderStanding, hours: &[ProviderHour], now: DateTime<Utc>, page:
     }
 }
 
-/// Calls of the last day by hour, errors on top; `None` where it was not asked.
+/// Calls by hour, errors on top; `None` without calls.
 fn day<'a>(hours: impl Iterator<Item = &'a ProviderHour>, now: DateTime<Utc>, page: &Page) -> Option<Chart> {
     let mut bars = vec![Vec::new(); HOURS];
     for hour in hours {
@@ -110,7 +110,7 @@ fn day<'a>(hours: impl Iterator<Item = &'a ProviderHour>, now: DateTime<Utc>, pa
     bars.iter().any(|bar| !bar.is_empty()).then(|| stacked(&bars))
 }
 
-/// Whether its state is one that asking again can change: not what the configuration says.
+/// Whether a reset can change the state.
 fn is_closed_by_itself(one: &ProviderStanding) -> bool {
     matches!(one.status, "open" | "exhausted" | "failing") || (one.status == "disabled" && one.until.is_some())
 }

@@ -1,4 +1,6 @@
-//! The queue's dead letters: messages that were given up, with their reasons; each can be sent again or dropped.
+//! The page of the queue, with dead letters and webhooks.
+//!
+//! Dead messages can be sent again or dropped.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +22,9 @@ use crate::http::who::Who;
 use crate::judging::plain::plain;
 use crate::store::{DeadWebhookMessage, Webhook};
 
-/// Letters of the page; the broker holds each back while it is looked at.
+/// Maximum dead letters; the broker holds back each one while it is read.
 const SHOWN: usize = 50;
-/// Messages of webhooks.
 const SHOWN_MESSAGES: i64 = 50;
-/// Characters of a message.
 const PAYLOAD_CHARS: u16 = 4_000;
 
 #[derive(Debug, Template)]
@@ -32,14 +32,13 @@ const PAYLOAD_CHARS: u16 = 4_000;
 struct QueuePage {
     page: Page,
     waiting: Vec<(&'static str, String)>,
-    /// Reasons with how many of the shown letters have them.
+    /// Reasons that several dead letters share, with their number.
     reasons: Vec<(String, usize)>,
     rows: Vec<Row>,
     webhooks: Vec<Webhook>,
     dead_messages: Vec<DeadWebhookMessage>,
 }
 
-/// Letters of one reason.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ReasonForm {
     reason: String,
@@ -107,7 +106,7 @@ fn shown_message(message: DeadWebhookMessage) -> DeadWebhookMessage {
     DeadWebhookMessage { body: payload(&message.body), error, ..message }
 }
 
-/// Directions and controls of a message are shown as what they are: nothing.
+/// Replaces invisible characters, so that a message cannot disguise itself.
 fn visible(c: char) -> char {
     let mut one = [0; 4];
     plain(c.encode_utf8(&mut one)).chars().next().unwrap_or(char::REPLACEMENT_CHARACTER)
@@ -123,7 +122,6 @@ pub(crate) async fn act(
     Ok(Redirect::to("/queue").into_response())
 }
 
-/// All letters of a reason.
 pub(crate) async fn act_on_reason(
     State(app): State<App>,
     who: Who,
@@ -134,7 +132,6 @@ pub(crate) async fn act_on_reason(
     Ok(Redirect::to("/queue").into_response())
 }
 
-/// One message of a webhook that was given up.
 pub(crate) async fn act_on_message(
     State(app): State<App>,
     who: Who,
@@ -145,7 +142,6 @@ pub(crate) async fn act_on_message(
     Ok(Redirect::to("/queue").into_response())
 }
 
-/// All that were given up of one webhook.
 pub(crate) async fn act_on_webhook(
     State(app): State<App>,
     who: Who,

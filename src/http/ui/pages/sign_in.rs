@@ -1,4 +1,6 @@
-//! Signing in and out, and choosing a language.
+//! Sign-in, sign-out and language.
+//!
+//! Sign-in exchanges a token for a session cookie.
 
 use std::sync::Arc;
 
@@ -12,12 +14,11 @@ use super::super::chrome::{LANGUAGE, OwnForm, Page};
 use super::super::shown;
 use super::super::words::{code, reader_of};
 use super::providers::Nothing;
-use crate::http::auth::{Doorman, Visitor};
+use crate::http::auth::{Authenticator, Principal};
 use crate::http::extract::ApiQuery;
 use crate::http::problem::{AsShown, Problem};
 use crate::http::session;
 
-/// How long a chosen language is kept: a year.
 const LANGUAGE_SECONDS: u32 = 31_536_000;
 
 #[derive(Debug, Template)]
@@ -57,12 +58,12 @@ pub(crate) async fn show(page: Page, ApiQuery(Back { back }): ApiQuery<Back>) ->
 
 pub(crate) async fn send(
     page: Page,
-    Extension(doorman): Extension<Arc<Doorman>>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(doorman): Extension<Arc<Authenticator>>,
+    Extension(visitor): Extension<Principal>,
     OwnForm(form): OwnForm<TokenForm>,
 ) -> Result<Response, Problem> {
     if let Some(secret) = doorman.sign_in(&form.token).await? {
-        // The session that the new one takes the place of.
+        // The new session replaces this one.
         doorman.sign_out(&visitor).await?;
         return with_cookie(Redirect::to(own_path(&form.back)), &session::set(&secret));
     }
@@ -74,8 +75,8 @@ pub(crate) async fn send(
 }
 
 pub(crate) async fn out(
-    Extension(doorman): Extension<Arc<Doorman>>,
-    Extension(visitor): Extension<Visitor>,
+    Extension(doorman): Extension<Arc<Authenticator>>,
+    Extension(visitor): Extension<Principal>,
     OwnForm(Nothing {}): OwnForm<Nothing>,
 ) -> Result<Response, Problem> {
     doorman.sign_out(&visitor).await?;
@@ -95,7 +96,7 @@ fn with_cookie(redirect: Redirect, cookie: &str) -> Result<Response, Problem> {
     Ok(response)
 }
 
-/// A path of this server: whoever wrote a link must not lead a reader elsewhere by it.
+/// Another path becomes `/`, so that links cannot redirect readers elsewhere.
 fn own_path(back: &str) -> &str {
     let is_own = back.starts_with('/') && !back.starts_with("//") && !back.contains(['\\', '\r', '\n', '\t']);
     if is_own { back } else { "/" }

@@ -1,4 +1,6 @@
-//! Tokens: given out, listed and revoked.
+//! The page of tokens.
+//!
+//! Actions call `routes::tokens`, as the API does.
 
 use askama::Template;
 use axum::extract::State;
@@ -21,7 +23,7 @@ const SCOPES: [&str; 3] = ["read", "check", "admin"];
 #[template(path = "tokens.html")]
 struct Tokens {
     page: Page,
-    /// One that was made just now: shown this once.
+    /// A new token, shown only once.
     made: Option<String>,
     problem: Option<String>,
     rows: Vec<Row>,
@@ -39,7 +41,6 @@ struct Row {
     is_valid: bool,
 }
 
-/// What the form holds: every field is text.
 #[derive(Debug, Deserialize)]
 pub(crate) struct TokenForm {
     name: String,
@@ -103,7 +104,7 @@ pub(crate) async fn change(
         Err(problem) => Err(problem),
     };
     match made {
-        // Not behind a redirect, which would have to carry it.
+        // A redirect would have to carry the token.
         Ok(made) => whole(&app, page, Some(made.token), None).await,
         Err(problem) => whole(&app, page, None, Some(problem.detail().to_owned())).await,
     }
@@ -113,7 +114,8 @@ fn request(form: TokenForm) -> Result<TokenRequest, Problem> {
     let count = |text: &str| match text.trim() {
         "" => Ok(None),
         text => {
-            text.parse::<u32>().map(Some).map_err(|_no_number| Problem::invalid("rates and days are whole numbers"))
+            let count = text.parse::<u32>().map(Some);
+            count.map_err(|_no_number| Problem::invalid(format!("rates and days are whole numbers (got {text:?})")))
         }
     };
     let (requests_per_minute, days) = (count(&form.rate)?, count(&form.days)?);

@@ -11,7 +11,7 @@ use crate::outbound::replay::Archive;
 use crate::outbound::test_server::{Reply, Seen, TestServer, answer, json as reply};
 use crate::outbound::{Fleet, GateSettings, HttpClient, NoObserver};
 
-/// Two dollars a million read, eight written.
+/// US dollars per million tokens: 2 read, 8 written.
 const PRICES: Prices =
     Prices { call_usd: 0.001, input_usd_per_million: 2.0, output_usd_per_million: 8.0, search_usd: 0.01 };
 
@@ -308,7 +308,7 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let archive = Arc::new(Archive::from_dir(folder.path()).unwrap());
     let Bench { model, ledger } = bench(&server, HttpClient::replay(archive), PRICES, 1.0);
     let spend = rich();
-    // In another order: the second was recorded in the form that the first had found.
+    // Reversed: the second recording has the parameters that the first found.
     for number in [2, 1] {
         let told = model.ask(&question(&number.to_string()), &spend, until()).await.unwrap();
         assert_eq!(told.value, json!({"a": number}));

@@ -15,7 +15,7 @@ fn response(status: u16, headers: &[(&'static str, &str)], body: &str) -> ApiRes
     ApiResponse { status, headers, body: body.into(), content_type: None, received_at: noon() }
 }
 
-/// The class of a refusal, in a word.
+/// The class of a refusal.
 fn class(status: u16, body: &str) -> String {
     match refusal(&response(status, &[], body), "m") {
         None => "answer".to_owned(),
@@ -27,7 +27,7 @@ fn class(status: u16, body: &str) -> String {
     }
 }
 
-/// Status, body, and the class of it.
+/// Status, body, expected class.
 const SPELLINGS: &[(u16, &str, &str)] = &[
     (200, r#"{"choices": [], "error": null}"#, "answer"),
     (200, r#"{"status": "completed", "error": null, "output": []}"#, "answer"),

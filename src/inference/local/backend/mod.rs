@@ -1,4 +1,7 @@
-//! The seam to a model runtime: token rows in, numbers out.
+//! The interface to a model runtime: token rows in, numbers out.
+//!
+//! `rten` is built in; ONNX Runtime needs the feature `ort`. To add one: implement [`Backend`] and select it in
+//! [`load`].
 
 #[cfg(feature = "ort")]
 mod onnxruntime;
@@ -9,23 +12,23 @@ use std::fmt::Debug;
 use super::tokens::Tokens;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Pooling, Task};
 
-/// What a model gave for one row, with the row's own dimension of 1 in front where the graph has one.
+/// The output of one row. The shape may begin with the row's own dimension of 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Output {
     pub(super) shape: Vec<usize>,
     pub(super) values: Vec<f32>,
 }
 
-/// A loaded model. It belongs to one thread.
+/// A loaded model, for one thread.
 pub(super) trait Backend: Send + Debug {
-    /// One output per row, in order; the error of a row is in words for a person. May panic: who calls it catches that.
+    /// Returns one output per row, in order. Errors are for a person. May panic: the caller catches it.
     fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>>;
 }
 
-/// Loads a model's graph with the runtime of this build.
+/// Loads a graph with the build's runtime.
 ///
 /// # Errors
-/// Files that are not what they should be, operators and inputs nobody knows.
+/// Invalid files, unknown operators and inputs.
 pub(super) fn load(folder: &ModelFolder) -> Result<Box<dyn Backend>, ModelError> {
     #[cfg(feature = "ort")]
     match onnxruntime::library() {
@@ -33,13 +36,12 @@ pub(super) fn load(folder: &ModelFolder) -> Result<Box<dyn Backend>, ModelError>
         Err(reason) => tracing::warn!(
             reason,
             model = folder.manifest.name,
-            "ONNX Runtime cannot be had: the built-in runtime works instead; name its library in ORT_DYLIB_PATH"
+            "ONNX Runtime not found; using the built-in runtime. Set ORT_DYLIB_PATH to its library"
         ),
     }
     Ok(Box::new(rten::Rten::load(folder)?))
 }
 
-/// An input of an encoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Ids,
@@ -49,7 +51,6 @@ enum Input {
 }
 
 impl Input {
-    /// By the names every exporter gives them.
     fn named(name: &str) -> Option<Self> {
         match name {
             "input_ids" => Some(Self::Ids),
@@ -60,7 +61,7 @@ impl Input {
         }
     }
 
-    /// Its numbers for a row that stands alone: nothing of it is padding.
+    /// Returns the values for a single row, which has no padding.
     fn values(self, row: &Tokens) -> Vec<u32> {
         match self {
             Self::Ids => row.ids.clone(),
@@ -71,7 +72,7 @@ impl Input {
     }
 }
 
-/// The output that answers the task, among those a graph has: by the names exporters give, else the first.
+/// Returns the task's output, by the usual names, otherwise the first.
 fn answering<'a>(manifest: &Manifest, outputs: &'a [String]) -> Option<&'a String> {
     let wanted: &[&str] = match (manifest.task, manifest.pooling) {
         (Task::Embedding, Some(Pooling::None)) => &["sentence_embedding", "embeddings", "pooler_output"],
@@ -81,7 +82,10 @@ fn answering<'a>(manifest: &Manifest, outputs: &'a [String]) -> Option<&'a Strin
     wanted.iter().find_map(|name| outputs.iter().find(|output| output == name)).or_else(|| outputs.first())
 }
 
-/// The inputs of a graph, or the error that names the one nobody can fill.
+/// Returns the graph's inputs.
+///
+/// # Errors
+/// An unknown input.
 fn inputs<'a>(folder: &ModelFolder, names: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Input)>, ModelError> {
     let known = names
         .map(|name| {
@@ -99,7 +103,7 @@ fn inputs<'a>(folder: &ModelFolder, names: impl Iterator<Item = &'a str>) -> Res
     })
 }
 
-/// Threads that models may keep busy, all together: the cores this process may use.
+/// Returns the threads for all models: the cores of this process.
 pub(super) fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }

@@ -1,4 +1,6 @@
-//! ONNX Runtime, for those who bring its library: faster on some machines, and with operators that `rten` lacks.
+//! ONNX Runtime, if its library is installed.
+//!
+//! It is faster on some machines and has operators that `rten` lacks.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,11 +15,11 @@ use super::{Backend, Input, Output, answering, inputs, threads};
 use crate::inference::folder::{ModelError, ModelFolder};
 use crate::inference::local::tokens::Tokens;
 
-/// The library, opened once; or why it cannot be. Finding it is the library loader's business: `ORT_DYLIB_PATH` names
-/// the file, without it the system's folders are looked through.
+/// Returns the library, opened once, or the reason why not. The loader searches `ORT_DYLIB_PATH`, otherwise the
+/// system's folders.
 pub(super) fn library() -> Result<&'static Environment, String> {
     static LIBRARY: OnceLock<Result<Environment, String>> = OnceLock::new();
-    // A library that is missing or too old is a panic of the binding.
+    // The binding panics if the library is missing or too old.
     let open = || match catch_unwind(|| ort::init().build()) {
         Ok(opened) => opened.map_err(|error| error.to_string()),
         Err(panic) => Err(panic.downcast_ref::<String>().cloned().unwrap_or_else(|| "it cannot be opened".to_owned())),
@@ -56,7 +58,7 @@ impl OnnxRuntime {
             .map_err(|error| refused(error.to_string()))?
             .with_intra_threads(threads())
             .map_err(|error| refused(error.to_string()))?
-            // Spinning threads would take the other model's cores while they wait.
+            // Spinning threads would take cores from other models.
             .with_intra_op_spinning(false)
             .map_err(|error| refused(error.to_string()))?
             .commit_from_memory(&bytes)

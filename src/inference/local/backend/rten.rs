@@ -1,4 +1,6 @@
-//! `rten`: ONNX in pure Rust, nothing to install.
+//! `rten`: a built-in ONNX runtime in Rust.
+//!
+//! A single row uses all cores; several rows use one core each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,13 +14,11 @@ use super::{Backend, Input, Output, answering, inputs, threads};
 use crate::inference::folder::{ModelError, ModelFolder};
 use crate::inference::local::tokens::Tokens;
 
-/// All cores for one row. The runtime's own pool would count the machine's cores, not those that a container's limit
-/// leaves to this process.
+/// All cores for one row. The runtime's own pool ignores a container's CPU limit.
 static WIDE: LazyLock<Arc<ThreadPool>> = LazyLock::new(|| Arc::new(ThreadPool::with_num_threads(threads())));
 
-/// A core for each of several rows. Rows that share the cores for every operator wait for the slowest of them some
-/// hundred times a run, and the cores have other work to do: pages are read meanwhile. All models share these threads, so
-/// that two at work do not crowd the cores.
+/// One core per row. Rows that share cores wait for the slowest at every operator, and the cores also read pages. All
+/// models share these threads, so that two do not compete.
 static LANES: LazyLock<Vec<Arc<ThreadPool>>> =
     LazyLock::new(|| (0..threads()).map(|_| Arc::new(ThreadPool::with_num_threads(1))).collect());
 
@@ -37,11 +37,11 @@ impl fmt::Debug for Rten {
 impl Rten {
     pub(super) fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let mut options = ModelOptions::with_all_ops();
-        // Rows are run one by one, and packing the weights anew for each costs as much as the short ones take. It costs
-        // half of the weights' memory again.
+        // Rows run singly. Packing the weights for each costs as much as a short row. Prepacking needs half of their
+        // memory again.
         options.prepack_weights(true);
         let loaded = match folder.weights()? {
-            // Weights inside the binary are used where they are.
+            // Bundled weights are not copied.
             Cow::Borrowed(bytes) => options.load_static_slice(bytes),
             Cow::Owned(bytes) => options.load(bytes),
         };
@@ -60,7 +60,7 @@ impl Rten {
         Ok(Self { model, inputs, output })
     }
 
-    /// Works rows off in each lane, whoever is free taking the next.
+    /// Runs rows on the lanes; a free lane takes the next row.
     fn beside_each_other(&self, rows: &[&Tokens]) -> Vec<(usize, Result<Output, String>)> {
         let next = AtomicUsize::new(0);
         let work = |lane: &Arc<ThreadPool>| {
@@ -75,7 +75,7 @@ impl Rten {
             let lanes: Vec<_> = LANES.iter().take(rows.len()).collect();
             let workers: Vec<_> = lanes.into_iter().map(|lane| scope.spawn(move || lane.run(|| work(lane)))).collect();
             let joined = workers.into_iter().map(|worker| {
-                // A panic is the caller's to catch.
+                // The caller catches panics.
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
             joined.flatten().collect()
@@ -86,7 +86,7 @@ impl Rten {
         let shape = [1, row.ids.len()];
         let mut given: Vec<(NodeId, ValueOrView<'_>)> = Vec::with_capacity(self.inputs.len());
         for (node, input) in &self.inputs {
-            // The runtime takes 64-bit token ids as 32-bit ones; a vocabulary of two thousand million does not exist.
+            // The runtime needs 32-bit ids; no vocabulary is larger.
             let values: Vec<i32> =
                 input.values(row).into_iter().map(|id| i32::try_from(id).unwrap_or(i32::MAX)).collect();
             let value = Value::from_shape(shape, values).map_err(|error| error.to_string())?;
@@ -111,7 +111,7 @@ impl Backend for Rten {
     }
 }
 
-/// What the runtime's refusal means for who chose the model.
+/// Converts a load error for the operator.
 fn refused(folder: &ModelFolder, error: &LoadError) -> ModelError {
     let said = error.to_string();
     if error.kind() == LoadErrorKind::OperatorInvalid {
@@ -120,7 +120,7 @@ fn refused(folder: &ModelFolder, error: &LoadError) -> ModelError {
     ModelError::Graph { location: folder.location(), file: folder.manifest.model.clone(), detail: said }
 }
 
-/// The operator a refusal speaks of: `… : Xyz operator not supported …`.
+/// Returns the operator in `… : Xyz operator not supported …`.
 fn operator(said: &str) -> String {
     let before = said.split(" operator").next().unwrap_or_default();
     before.rsplit([' ', ':']).next().filter(|name| !name.is_empty()).unwrap_or("of one of its nodes").to_owned()

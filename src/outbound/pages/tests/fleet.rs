@@ -1,4 +1,4 @@
-//! Two processes, each with a fetcher of its own, over one Postgres: a host sees one visitor.
+//! Two processes with one Postgres: a host sees one visitor.
 
 use secrecy::SecretString;
 
@@ -7,7 +7,7 @@ use crate::store::{Store, StoreSettings};
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A schema of its own, migrated. `None` without a server.
+/// A migrated schema for one test. `None` without a server.
 #[expect(clippy::disallowed_methods, reason = "the address comes from tests/run")]
 async fn store() -> Option<Store> {
     let Ok(url) = std::env::var("TEST_DATABASE_URL") else {
@@ -27,7 +27,7 @@ async fn store() -> Option<Store> {
     Some(store)
 }
 
-/// A process for which every name is the server's address.
+/// A process that resolves every name to the server's address.
 fn process(settings: &PageSettings, server: &TestServer, store: &Store) -> PageFetcher {
     let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
     PageFetcher::with_guard(settings.clone(), PageSource::Live, lookup, Guard::open()).unwrap().in_fleet(store)
@@ -37,7 +37,6 @@ fn spared() -> PageSettings {
     PageSettings { host_pause: PAUSE, ..settings() }
 }
 
-/// A server with one page, and when each request came.
 async fn timed() -> (TestServer, Arc<std::sync::Mutex<Vec<Instant>>>) {
     let times = Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = Arc::clone(&times);
@@ -62,7 +61,7 @@ async fn two_processes_ask_a_host_at_the_pace_of_one() {
     }
     let times = times.lock().unwrap().clone();
     assert_eq!(times.len(), 6);
-    // Each may be late, and none early.
+    // A request may be late, but never early.
     for (number, time) in (0..).zip(&times) {
         assert!(*time - start >= PAUSE * number, "request {number} came after {:?}", *time - start);
     }
@@ -104,7 +103,7 @@ async fn a_page_that_hangs_in_one_process_takes_a_place_from_all() {
     };
     let (hung, waited) = futures::join!(fetch_with(&first, &hangs), later);
     assert_eq!(hung.unwrap_err().label(), "timeout");
-    // The place is given back, or lapses, at the end of the page's time and not before.
+    // The place is returned or expires at the end of the page's time.
     assert!(waited.is_ok() && start.elapsed() >= Duration::from_millis(1400), "{waited:?}, {:?}", start.elapsed());
     store.throw_away().await.unwrap();
 }
@@ -125,7 +124,7 @@ async fn a_page_that_is_given_up_leaves_its_place_to_others_at_once() {
     assert_eq!(given_up.unwrap_err(), FetchError::Deadline);
     let start = Instant::now();
     fetch_with(&second, &url("/page")).await.unwrap();
-    // It would lapse at the end of the page's time only.
+    // Otherwise it would expire at the end of the page's time.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     store.throw_away().await.unwrap();
 }

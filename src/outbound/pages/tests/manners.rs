@@ -1,4 +1,4 @@
-//! What sites ask of us: `robots.txt`, pauses, rest.
+//! `robots.txt`, pauses and cool-downs of sites.
 
 use std::sync::atomic::AtomicBool;
 
@@ -9,7 +9,7 @@ fn polite() -> PageSettings {
     PageSettings { respect_robots: true, ..settings() }
 }
 
-/// A site with this answer for its `robots.txt` and a page everywhere else.
+/// A site with this `robots.txt` and a page at every other path.
 async fn site(robots: Reply) -> TestServer {
     TestServer::answering(move |_, seen| match seen.path() {
         "/robots.txt" => robots.clone(),
@@ -146,7 +146,7 @@ async fn recordings_without_a_robots_txt_allow_what_they_hold() {
     assert_eq!(fetch_with(&replay, "https://a.example/other").await, Err(FetchError::NoRecording));
 }
 
-/// A fetcher for which every name is the server's address.
+/// A fetcher that resolves every name to the server's address.
 fn by_name(settings: PageSettings, server: &TestServer) -> PageFetcher {
     let lookup = named(vec![SocketAddr::from(([127, 0, 0, 1], server.port()))]);
     PageFetcher::with_guard(settings, PageSource::Live, lookup, Guard::open()).unwrap()

@@ -1,10 +1,10 @@
-//! Bodies that are larger, or slower, than they look.
+//! Bodies that are larger or slower than they look.
 
 use std::io::Write as _;
 
 use super::*;
 
-/// The highest memory this process ever had, bytes.
+/// Peak memory of this process, bytes.
 fn peak_memory() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -12,11 +12,11 @@ fn peak_memory() -> Option<usize> {
 }
 
 fn packed_head(coding: &str) -> Vec<u8> {
-    // The length it promises is a lie, and no reason to believe it.
+    // The announced length is false.
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: {coding}\r\n\r\n").into_bytes()
 }
 
-/// One megabyte of blanks as a piece of a deflate stream that may be repeated for ever.
+/// One megabyte of blanks as a repeatable piece of a deflate stream.
 fn deflated_megabyte() -> Vec<u8> {
     let mut compress = flate2::Compress::new(flate2::Compression::best(), false);
     let mut piece = Vec::with_capacity(64 * 1024);
@@ -44,7 +44,7 @@ async fn ten_gigabytes_in_ten_megabytes_take_no_memory() {
         let server = TestServer::start([reply]).await;
         assert_eq!(fetch_with(&fetcher, server.url.as_str()).await, Err(FetchError::TooLarge), "{coding}");
     }
-    // Elsewhere than on Linux only the error is looked at.
+    // Other systems check the error only.
     if let (Some(before), Some(after)) = (before, peak_memory()) {
         assert!(after - before < 48 << 20, "{} MB more", (after - before) >> 20);
     }
@@ -65,7 +65,7 @@ async fn a_compressed_page_is_read_whatever_it_was_packed_with() {
 #[tokio::test]
 async fn a_length_that_is_promised_is_believed_only_where_it_is_too_large() {
     assert_eq!(fetch_reply(Reply::Raw(head_promising(1 << 40, "text/html"))).await, Err(FetchError::TooLarge));
-    // A compressed body whose promised length is right, and small, and says nothing of what comes out.
+    // The announced length of a compressed body is right and small.
     let blanks = zstd::encode_all(vec![b' '; 25_000].as_slice(), 3).unwrap();
     let bomb = answer(200, &[HTML, ("content-encoding", "zstd")], blanks);
     assert_eq!(fetch_reply(bomb).await, Err(FetchError::TooLarge));
@@ -73,14 +73,13 @@ async fn a_length_that_is_promised_is_believed_only_where_it_is_too_large() {
 
 #[tokio::test]
 async fn a_body_that_trickles_is_not_waited_for_to_its_end() {
-    // One byte in 100 ms never lets the pause grow long, and would keep the place for a minute.
+    // One byte in 100 ms is never idle, but would hold the place for a minute.
     let trickle = Reply::Trickle(head_promising(10_000, "text/html"), Duration::from_millis(100));
     let server = TestServer::start([trickle]).await;
     let patient = fetcher(PageSettings { timeout: Duration::from_mins(1), ..settings() });
     let start = Instant::now();
     assert_eq!(fetch_with(&patient, server.url.as_str()).await, Err(FetchError::TooSlow));
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    // And one that falls silent.
     let server =
         TestServer::start([Reply::Trickle(head_promising(10_000, "text/html"), Duration::from_secs(59))]).await;
     let start = Instant::now();

@@ -78,7 +78,6 @@ fn a_judge_that_reads_the_language_must_find_a_paraphrase_entailed_and_none_may_
     assert_eq!(objection(Grounded { verbatim: true, ..loose }, &[]), None);
 }
 
-/// True paraphrases and inventions, by the rules and the models that ship.
 #[cfg(feature = "models")]
 #[tokio::test]
 async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_stand() {

@@ -10,7 +10,7 @@ use crate::outbound::NoObserver;
 use crate::pipeline::queries::Foreign;
 use crate::providers::Content;
 
-/// Pages of so many sites, named after the one who found them.
+/// Hits on `count` sites that are named after the provider.
 fn pages(provider: &'static str, count: usize) -> Meet {
     Meet::Hits((0..count).map(|n| hit(provider, &format!("https://{provider}{n}.example/"), "", None)).collect())
 }
@@ -51,7 +51,6 @@ impl Bench {
         }
     }
 
-    /// Searches for one claim of so many queries.
     async fn search(&self, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
         let round = self.round();
         self.search_in(&round, providers, queries).await
@@ -61,7 +60,6 @@ impl Bench {
         self.search_also(round, providers, queries, &[]).await
     }
 
-    /// The same, and in other languages.
     async fn search_also(
         &self,
         round: &Round<'_>,
@@ -75,7 +73,7 @@ impl Bench {
             .partition(|one| one.kind() == ProviderKind::Own);
         let plan = Plan { own: &own, search: &search, kinds: &[], rules: round.rules, without_fact_checks: false };
         let queries: Vec<Query> = (0..queries).map(|number| query(&format!("query {number}"))).collect();
-        // The finds outlive the providers' borrow, so the round is searched in a shorter life.
+        // The providers are borrowed for a shorter time than the finds live.
         let mut finds = Finds::default();
         let shorter =
             Round { failed: Mutex::new(round.failed.lock().unwrap().clone()), own: OwnSite::default(), ..*round };
@@ -125,7 +123,6 @@ async fn a_slow_provider_does_not_starve_the_next_and_is_not_named_where_it_did_
     assert_eq!(bench.degraded(), Vec::<String>::new());
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!((begun(&slow), ended(&slow)), (1, 0), "what is not needed any more is dropped, not left running");
-    // Once it is known to be slow, the next item hardly waits for it.
     for _ in 0..20 {
         bench.latencies.took("searxng", Duration::from_secs(4), Instant::now());
     }

@@ -107,7 +107,7 @@ fn a_papers_own_page_and_those_that_retell_it_share_a_key() {
     assert_eq!(keys("nytimes.com", "We found the documents."), ["owner:new-york-times"]);
     assert_eq!(keys("ft.com", "According to the FT, shares fell."), ["outlet:ft.com"]);
     assert_eq!(keys("bbc.co.uk", "Axios reported it."), ["owner:bbc"]);
-    // One origin, the first stated: others are quoted.
+    // The first stated origin; others are quoted.
     assert_eq!(
         keys("site.example", "According to the New York Times. An official told CNN the same."),
         ["owner:new-york-times"]
@@ -121,7 +121,7 @@ fn whom_a_long_story_quotes_in_its_middle_it_is_not_from() {
     assert_eq!(stated(&format!("{padding} Source: CNN")).as_deref(), Some("outlet:cnn.com"));
 }
 
-/// Read by hand: all ten of `FactRuEval`'s 122 documents are right, and one is missed.
+/// Checked by hand: all ten of `FactRuEval`'s 122 documents are right, one is missed.
 #[test]
 fn what_real_documents_state() {
     let Some(folder) = corroborate_labelled::at("factrueval2016/devset") else { return };

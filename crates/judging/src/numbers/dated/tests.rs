@@ -25,7 +25,6 @@ fn a_sentence_with_two_dates_has_one_for_each_event() {
     }
 }
 
-/// The same happens to several things, and each has its date.
 #[test]
 fn the_same_event_of_another_thing_is_another_event() {
     let rows = [
@@ -99,7 +98,6 @@ fn the_date_of_another_event_is_no_other_date() {
     assert_eq!(agrees("The Siege of Fort Stanwix ended on August 22, 1777.", siege), None);
     let sequel = "It is the sequel to 1982's Blade Runner and stars Ryan Gosling.";
     assert_eq!(agrees("Ryan Gosling stars in Blade Runner 2049.", sequel), None);
-    // Twice the same event.
     let twice = "The bridge over the Dnipro was opened in 1934 and opened again in 1944.";
     assert_eq!(agrees("The bridge over the Dnipro was opened in 1954.", twice), None);
 }

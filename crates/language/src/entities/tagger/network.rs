@@ -1,20 +1,20 @@
-//! The network itself: convolutions over the words of one sentence, and the likeliest row of tags.
+//! The network: convolutions over the words of a sentence, then Viterbi decoding.
 
 use super::bytes::floats;
 use super::vectors;
 use crate::entities::kind::EntityKind;
 
-/// Numbers that describe a word's shape, and how many shapes there are.
+/// Shape vector length, and shapes.
 const SHAPE: usize = 30;
 const SHAPES: usize = 66;
-/// Numbers that describe a piece of a sentence.
+/// Numbers per piece.
 pub(super) const INPUT: usize = vectors::WIDTH + SHAPE;
-/// A convolution sees a word, the one before and the one behind.
+/// Previous, current and next word.
 const TAPS: usize = 3;
-/// Outputs of the three convolutions.
+/// Outputs per convolution.
 const WIDTHS: [usize; 3] = [256, 128, 64];
 
-/// Whether a tag begins a name, and of which kind; the first two tags name nothing.
+/// Whether a tag begins a name, and of which kind.
 pub(super) const TAGS: [Option<(bool, EntityKind)>; 8] = [
     None,
     None,
@@ -30,14 +30,14 @@ pub(super) struct Network {
     /// [`SHAPES`] × [`SHAPE`].
     shapes: Vec<f32>,
     layers: Vec<Convolution>,
-    /// The last layer's output × tags, and the bias of each tag.
+    /// Last layer × tags, and a bias per tag.
     projection: Vec<f32>,
     bias: Vec<f32>,
     /// From × to.
     transitions: Vec<f32>,
 }
 
-/// One convolution with what follows it: negative numbers become 0, then each output is scaled and shifted.
+/// A convolution; negative outputs become 0, then each is scaled and shifted.
 struct Convolution {
     inputs: usize,
     outputs: usize,
@@ -69,12 +69,11 @@ impl Network {
         Some(Self { shapes, layers, projection, bias, transitions: floats(bytes, TAGS.len() * TAGS.len())? })
     }
 
-    /// Adds the vector of a shape.
     pub(super) fn push_shape(&self, shape: usize, input: &mut Vec<f32>) {
         input.extend(self.shapes.iter().skip(shape * SHAPE).take(SHAPE));
     }
 
-    /// The tag of each piece; `input` has [`INPUT`] numbers for each.
+    /// Returns a tag per piece; `input` has [`INPUT`] numbers for each.
     pub(super) fn tags(&self, mut input: Vec<f32>) -> Vec<usize> {
         for layer in &self.layers {
             input = layer.run(&input);
@@ -94,7 +93,7 @@ impl Network {
         self.likeliest(&scores)
     }
 
-    /// The row of tags with the highest sum of scores and transitions (Viterbi).
+    /// Returns the best path (Viterbi).
     fn likeliest(&self, scores: &[[f32; TAGS.len()]]) -> Vec<usize> {
         let Some((first, rest)) = scores.split_first() else { return Vec::new() };
         let mut best = *first;
@@ -125,13 +124,13 @@ impl Network {
 }
 
 impl Convolution {
-    /// `input` is words × inputs, the result words × outputs; beside the sentence all is 0.
+    /// Maps words × inputs to words × outputs; padding is 0.
     fn run(&self, input: &[f32]) -> Vec<f32> {
         let words: Vec<&[f32]> = input.chunks_exact(self.inputs).collect();
         let mut output = self.bias.repeat(words.len());
         for (tap, weights) in self.weights.chunks_exact(self.inputs * self.outputs).enumerate() {
             let rows = output.chunks_exact_mut(self.outputs);
-            // Tap 0 sees the word before, so the first word has none there; tap 2 the one behind.
+            // Tap 0 is the previous word, tap 2 the next.
             let mut pairs: Vec<(&mut [f32], &[f32])> = match tap {
                 0 => rows.skip(1).zip(words.iter().copied()).collect(),
                 1 => rows.zip(words.iter().copied()).collect(),
@@ -148,8 +147,7 @@ impl Convolution {
     }
 }
 
-/// Adds inputs × weights to each row of outputs. Four inputs of all words go together, so that weights come from memory once and
-/// rows are read and written a quarter as often.
+/// Adds inputs × weights to each row. Four inputs at once load weights once and rows a quarter as often.
 fn add(pairs: &mut [(&mut [f32], &[f32])], weights: &[f32], outputs: usize) {
     for (at, weights) in weights.chunks(4 * outputs).enumerate() {
         for (row, word) in pairs.iter_mut() {

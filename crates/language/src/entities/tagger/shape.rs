@@ -1,8 +1,8 @@
-//! How a word is written: its alphabet and its capitals, or which mark it is.
+//! Returns the shape of a piece: alphabet and capitals, or which mark.
 
 use crate::tokens::unstressed;
 
-/// The marks that have a shape of their own, in the network's order.
+/// Marks in the network's order.
 const MARKS: &str = "!#$%&()[]\\/*+,.:;<=>?@^_{|}~-‐−‒⁃–—―`\"'«»„“ʼʻ”№…";
 const RUSSIAN: usize = 1;
 const ENGLISH: usize = 8;
@@ -11,7 +11,7 @@ const OTHER_MARK: usize = 63;
 const NUMBER: usize = 64;
 const OTHER: usize = 65;
 
-/// Capitals of a word, in the network's order.
+/// Capitals in the network's order.
 #[derive(Clone, Copy)]
 enum Outline {
     Capital,
@@ -24,7 +24,7 @@ enum Outline {
     Mixed,
 }
 
-/// The number of a piece's shape.
+/// Returns the shape number of a piece.
 pub(super) fn of(piece: &str) -> usize {
     let Some(first) = piece.chars().next() else { return OTHER };
     if matches!(first, 'А'..='я' | 'Ё' | 'ё' | 'І' | 'і' | 'Ї' | 'ї' | 'Є' | 'є' | 'Ґ' | 'ґ') {
@@ -70,7 +70,7 @@ fn is_title(word: &str) -> bool {
         && letters.all(|c| !c.is_uppercase())
 }
 
-/// The word as the vectors are kept under: small letters, no stress marks, plain apostrophes and hyphens.
+/// Returns lower case without stress, with plain apostrophes and hyphens, as in the vectors.
 pub(super) fn small(word: &str) -> String {
     let plain = unstressed(word);
     let folded = plain.chars().flat_map(char::to_lowercase).map(|letter| match letter {

@@ -6,7 +6,7 @@ fn named(sentence: &str) -> Vec<(&str, EntityKind)> {
     tagged(sentence, is_ukrainian).iter().map(|span| (cut(sentence, span.start, span.end), span.kind)).collect()
 }
 
-/// What the Python package gives for these sentences with the same words cut from its vectors.
+/// Results of the Python package.
 #[test]
 fn sentences_are_tagged_as_by_the_network_s_authors() {
     let expected: [(&str, &[(&str, EntityKind)]); 7] = [
@@ -48,13 +48,12 @@ fn a_sentence_without_words_and_one_without_end_are_no_trouble() {
     assert!(named(&long).iter().all(|(name, _)| name.contains("Киев")));
 }
 
-/// A list without full stops is one sentence: what stands behind its first 256 words is named as well, and so is what two windows
-/// of the network cut in two.
+/// Names beyond the first 256 words, and across windows, are found.
 #[test]
 fn names_are_found_however_far_from_the_beginning_they_stand() {
     let (name, filler) = ("Алексея Навального", "и ещё была жалоба");
     for before in [0, 20, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 110, 300] {
-        // A word more or less moves the name over the edges of the windows.
+        // Moves the name across window edges.
         for more in ["", "вчера ", "вчера же ", "вчера же вот "] {
             let sentence = format!("{}{more}они видели {name}, {filler}", format!("{filler}, ").repeat(before));
             assert_eq!(named(&sentence), [(name, Person)], "{before} {more:?}");
@@ -71,7 +70,7 @@ fn a_sentence_that_was_read_before_gives_the_same_again() {
     assert!(!tagged(sentence, false).is_empty());
 }
 
-/// An encyclopaedia writes the name an article is about with its stress, and some pages come with "й" and "ї" in two pieces.
+/// Encyclopaedias stress names; some pages decompose "й" and "ї".
 #[test]
 fn a_stressed_name_is_found_where_it_stands() {
     for (sentence, names) in [

@@ -1,23 +1,22 @@
-//! `navec`'s vectors of the most frequent words, kept quantised: 100 codes a word, each the place of three numbers in a table.
+//! Quantised `navec` vectors of the most frequent words: 100 codes each, a code is an index of three numbers.
 
 use super::bytes::{count, floats, take};
 use crate::lemmas;
 
-/// Codes of one word.
 const CODES: usize = 100;
-/// Numbers that one code stands for.
+/// Numbers per code.
 const CHUNK: usize = 3;
-/// Numbers in a word's vector.
+/// Numbers per word vector.
 pub(super) const WIDTH: usize = CODES * CHUNK;
-/// What one place of a code may be: a byte.
+/// Values of a code, which is one byte.
 const CENTROIDS: usize = 256;
 
 pub(super) struct Vectors {
-    /// Hashes of the words in order, four bytes each.
+    /// Sorted hashes, four bytes each.
     hashes: &'static [[u8; 4]],
-    /// [`CODES`] of each word, and last those of the unknown word.
+    /// [`CODES`] per word; last the unknown word.
     codes: &'static [u8],
-    /// Hashes of Ukrainian words in order, and the place of the Russian word that each stands for.
+    /// Sorted hashes, and the index of the Russian word.
     ukrainian: &'static [[u8; 4]],
     meant: &'static [[u8; 4]],
     /// [`CODES`] × [`CENTROIDS`] × [`CHUNK`].
@@ -35,8 +34,8 @@ impl Vectors {
         Some(Self { hashes, codes, ukrainian, meant, table: floats(bytes, CODES * CENTROIDS * CHUNK)? })
     }
 
-    /// Where the vector of a word in small letters is. A word of a Ukrainian sentence has that of the Russian word which stands
-    /// for it, or for its dictionary form, or is spelt as Russian would spell it.
+    /// Returns the index of a lower-case word. Ukrainian words use the Russian equivalent of themselves or their
+    /// dictionary form, or their Russian spelling.
     pub(super) fn place(&self, word: &str, is_ukrainian: bool) -> Option<usize> {
         if !is_ukrainian {
             return place(self.hashes, word);
@@ -46,7 +45,7 @@ impl Vectors {
             .or_else(|| self.place_of_ukrainian(&lemmas::lemma(word, true)?))
     }
 
-    /// Adds the vector that is there, or that of the unknown word.
+    /// Appends the vector, else the unknown word's.
     pub(super) fn push(&self, place: Option<usize>, input: &mut Vec<f32>) {
         let from = place.unwrap_or(self.hashes.len()) * CODES;
         for (at, code) in self.codes.iter().skip(from).take(CODES).enumerate() {
@@ -66,7 +65,7 @@ fn place(hashes: &[[u8; 4]], word: &str) -> Option<usize> {
     hashes.binary_search_by_key(&hash, |bytes| u32::from_le_bytes(*bytes)).ok()
 }
 
-/// Names, and many words, differ from Russian ones in single letters only.
+/// Spells a word in Russian letters; many differ only in those.
 fn as_russian(word: &str) -> String {
     let letters: String = word
         .chars()

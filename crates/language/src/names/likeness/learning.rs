@@ -1,5 +1,4 @@
-//! Learns the table of sounds again: first how often sounds stand for each other in pairs of names, then what tells the pairs
-//! from strangers that look alike.
+//! Trains the table of sounds again: frequencies in pairs of names, then separation from similar strangers.
 
 use std::collections::HashMap;
 
@@ -7,25 +6,25 @@ use super::{END, MOST_SOUNDS, NONE, SAME, SOUNDS, TABLE, WIDTH, place};
 use crate::names::name_key;
 use corroborate_labelled as labelled;
 
-/// Two spellings of a name, as sounds of the table.
+/// As sounds of the table.
 struct Pair {
     latin: Vec<usize>,
     cyrillic: Vec<usize>,
     spelled: (String, String),
 }
 
-/// Rounds of looking for strangers that the table so far takes for one name, and steps in each.
+/// Rounds of search for false matches, and steps in each.
 const ROUNDS: usize = 12;
 const STEPS: usize = 3;
-/// How many strangers each name is held against in a round.
+/// Strangers per name and round.
 const STRANGERS: usize = 30;
-/// Of what decides: the mean per sound from which two are one while learning, how steep the decision is, and how far under it a
-/// stranger still teaches and a pair teaches no more (some of the list are two names of one person).
+/// Threshold per sound, steepness, and distances at which strangers still count and pairs no longer do (some are two
+/// names of one person).
 const DECISION: f64 = 8.9;
 const STEEPNESS: f64 = 0.7;
 const NEAR: f64 = 4.0;
 const HOPELESS: f64 = -5.0;
-/// What draws a score back to how often the sounds meet.
+/// Pulls towards the frequency score.
 const PULL: f64 = 0.04;
 
 fn names(step: usize) -> Option<Vec<Pair>> {
@@ -39,7 +38,7 @@ fn names(step: usize) -> Option<Vec<Pair>> {
     Some(text.lines().step_by(step).filter_map(pair).collect())
 }
 
-/// The steps of the best alignment by the scores so far: (latin, cyrillic), `NONE` and `END` among them.
+/// Returns the best alignment as (latin, cyrillic), with `NONE` and `END`.
 fn steps(a: &[usize], b: &[usize], scores: &[f64]) -> (f64, Vec<(usize, usize)>) {
     let score = |x: usize, y: usize| scores[x * WIDTH + y];
     let mut best = vec![vec![(0.0, 0_u8); b.len() + 1]; a.len() + 1];
@@ -79,7 +78,7 @@ fn steps(a: &[usize], b: &[usize], scores: &[f64]) -> (f64, Vec<(usize, usize)>)
     (best[a.len()][b.len()].0, taken)
 }
 
-/// Ten times the log-odds of every pair of sounds.
+/// Returns ten times the log-odds per pair of sounds.
 fn usual(pairs: &[Pair]) -> Vec<f64> {
     let vowel = |place: usize| SOUNDS.chars().nth(place).is_some_and(|sound| "aeiou".contains(sound));
     let mut scores = vec![-4.0; WIDTH * WIDTH];
@@ -115,7 +114,7 @@ fn usual(pairs: &[Pair]) -> Vec<f64> {
         let (mut counts, mut latin, mut cyrillic) = (HashMap::<(usize, usize), f64>::new(), [0.0; WIDTH], [0.0; WIDTH]);
         for Pair { latin: a, cyrillic: b, .. } in pairs {
             let (score, taken) = steps(a, b, &scores);
-            // Some pairs of the list are two names of one person.
+            // Some pairs are two names of one person.
             if round > 0 && score / (a.len().max(b.len()) as f64) < 0.5 {
                 continue;
             }
@@ -146,8 +145,7 @@ fn usual(pairs: &[Pair]) -> Vec<f64> {
     scores.iter().map(|score| (score * 10.0).clamp(-60.0, 60.0)).collect()
 }
 
-/// The better alignment of the two directions, where a glance does not rule it out: the mean score per sound of the longer
-/// word, and the steps.
+/// Returns the better direction unless a quick check excludes it: mean score per sound, steps.
 fn best(a: &[usize], b: &[usize], scores: &[f64]) -> Option<(f64, Vec<(usize, usize)>)> {
     let longest = a.len().max(b.len());
     let score = |x: Option<&usize>, y: Option<&usize>| {
@@ -162,7 +160,7 @@ fn best(a: &[usize], b: &[usize], scores: &[f64]) -> Option<(f64, Vec<(usize, us
     Some((sum / longest as f64, taken))
 }
 
-/// The strangers of one turn: each name's Latin spelling with the Cyrillic one of another.
+/// Pairs each Latin name with another's Cyrillic one.
 fn strangers(names: &[Pair], turn: usize) -> impl Iterator<Item = (&Pair, &Pair)> {
     let apart = turn * 7919 % names.len();
     (0..names.len()).map(move |at| (&names[at], &names[(at + apart) % names.len()])).filter(|(one, other)| {
@@ -170,7 +168,7 @@ fn strangers(names: &[Pair], turn: usize) -> impl Iterator<Item = (&Pair, &Pair)
     })
 }
 
-/// Moves the scores to where the logistic loss of pairs and of strangers that look alike is least.
+/// Minimises the logistic loss.
 fn told_apart(names: &[Pair], usual: &[f64]) -> Vec<f64> {
     let mut scores = usual.to_vec();
     let pairs: Vec<(&Pair, &Pair)> = names.iter().filter(|pair| pair.latin != pair.cyrillic).map(|p| (p, p)).collect();
@@ -215,7 +213,7 @@ fn the_table_is_what_the_names_teach() {
     if std::env::var_os("CORROBORATE_MEASURE_ALL").is_some() {
         return learn_all();
     }
-    // A twentieth of the names knows which renderings are usual.
+    // A twentieth shows the usual correspondences.
     let Some(names) = names(20) else { return };
     let numbers = rounded(&usual(&names));
     let common: Vec<(&i32, &i32)> = numbers.iter().zip(TABLE.iter()).filter(|(number, _)| number.abs() > 5).collect();
@@ -224,7 +222,7 @@ fn the_table_is_what_the_names_teach() {
     assert!(alike * 10 >= common.len() * 9, "{alike} of {}", common.len());
 }
 
-/// Four of five names teach, the fifth shows where the threshold may lie.
+/// Trains on four fifths and takes the threshold from the last.
 fn learn_all() {
     let Some(all) = names(1) else { return };
     let (mut lessons, mut kept) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Learns the weights of English again, and measures the score on sentences it has not seen.
+//! Trains the English weights and measures them on unseen sentences.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,14 +7,14 @@ use crate::regression::{Column, fit};
 use crate::statements::statements;
 use corroborate_labelled as labelled;
 
-/// A sentence and whether people found it check-worthy.
+/// Whether annotators found it check-worthy.
 type Row = (String, bool);
 
-/// Rows of the table, the one that every sentence has apart.
+/// Rows without the intercept.
 const KEPT: usize = 4000;
-/// Sentences a word must stand in.
+/// Minimum sentences with a word.
 const SEEN: usize = 4;
-/// What holds the weights back, chosen by cross-validation on the training part.
+/// Regularisation, by cross-validation.
 const RIDGE: f64 = 3.3;
 
 fn checkthat(part: &str) -> Option<Vec<Row>> {
@@ -26,7 +26,7 @@ fn checkthat(part: &str) -> Option<Vec<Row>> {
     Some(text.lines().skip(1).filter_map(row).collect())
 }
 
-/// The 2,000 sentences of `ClaimBuster` that its authors keep apart; check-worthy is their "CFS".
+/// Reads the 2,000 held-out sentences of `ClaimBuster` ("CFS").
 fn claimbuster() -> Option<Vec<Row>> {
     let text = labelled::read("claimbuster/norm.jsonl")?;
     let row = |line: &str| {
@@ -41,14 +41,14 @@ fn letters(text: &str) -> String {
     text.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 
-/// The training part without what is measured on.
+/// Returns the training part without the measured sentences.
 fn lessons() -> Option<Vec<Row>> {
     let kept: HashSet<String> =
         checkthat("dev")?.iter().chain(&claimbuster()?).map(|(text, _)| letters(text)).collect();
     Some(checkthat("train")?.into_iter().filter(|(text, _)| !kept.contains(&letters(text))).collect())
 }
 
-/// The table, in hundredths, as it is written to the file.
+/// Returns the table in hundredths.
 fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
     let mut columns: BTreeMap<String, Column> = BTreeMap::new();
     for (at, (text, _)) in rows.iter().enumerate() {
@@ -80,7 +80,7 @@ fn table(rows: &[(String, i32)]) -> Weights<'_> {
     rows.iter().map(|(gram, weight)| (gram.as_str(), f64::from(*weight) / 100.0)).collect()
 }
 
-/// As the daemon scores a text: its best statement.
+/// Scores the best statement, as the daemon does.
 fn scored(weights: &Weights<'_>, text: &str) -> f64 {
     let score = |text: &str| 1.0 / (1.0 + f64::exp(-weighed(weights, text)));
     let all = statements(text, None, Some("en"), 9);
@@ -108,7 +108,7 @@ fn the_weights_are_what_the_sentences_teach() {
     let weight = |gram: &str| ENGLISH.get(gram).copied().unwrap_or_default();
     assert!(weight("percent") > 0.3 && weight("voted") > 0.3 && weight("0") > 0.1);
     assert!(weight("have to") < -0.5 && weight("let's") < -0.5 && weight("hope") < -0.5);
-    // A part of the sentences knows the words that weigh most as well as all of them do.
+    // A part shows the strongest weights too.
     let known: HashMap<String, i32> = learnt(&rows.iter().step_by(8).collect::<Vec<_>>()).into_iter().collect();
     let strong = ENGLISH.iter().filter(|pair| pair.1.abs() > 0.5);
     let met: Vec<bool> =
@@ -118,7 +118,7 @@ fn the_weights_are_what_the_sentences_teach() {
     assert!(met.len() > 50 && alike * 100 >= met.len() * 85);
 }
 
-/// Prints the table, and the threshold that is best where five parts are each scored by what the others teach.
+/// Prints the table and the threshold of five-fold cross-validation.
 fn learn_all(rows: &[Row]) {
     let mut apart = Vec::new();
     for part in 0..5 {
@@ -147,7 +147,7 @@ fn auc(scored: &[(f64, bool)]) -> f64 {
 
 #[test]
 fn check_worthy_sentences_rank_higher() {
-    // The threshold that the cross-validation on the training part chose.
+    // The threshold of the cross-validation.
     for (name, rows, area, least) in [
         ("CheckThat, development part", checkthat("dev"), 0.94, 0.82),
         ("ClaimBuster, kept apart", claimbuster(), 0.83, 0.6),
