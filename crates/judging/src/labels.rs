@@ -1,7 +1,4 @@
-//! Reader-facing words for verdicts, notes, stances and degradation causes, in four languages.
-//!
-//! One match arm per variant with all languages, so a new variant needs its words to compile. Internal names
-//! (`no_corroboration`) belong in JSON and the trace, never here.
+//! Reader-facing words for verdicts, notes, stances and degradation causes: one match arm with four languages each.
 
 pub mod firmness;
 mod places;
@@ -26,7 +23,6 @@ pub enum ReaderLanguage {
 impl ReaderLanguage {
     pub const ALL: [Self; 4] = [Self::English, Self::Russian, Self::Ukrainian, Self::Portuguese];
 
-    /// Parses an ISO 639-1 code, optionally with a region; English for others.
     pub fn of(language: Option<&str>) -> Self {
         match language.and_then(|code| code.split(['-', '_']).next()).unwrap_or_default().to_lowercase().as_str() {
             "ru" => Self::Russian,
@@ -36,7 +32,6 @@ impl ReaderLanguage {
         }
     }
 
-    /// Formats a figure 0–1 with two digits in local notation.
     pub fn figure(self, value: f64) -> String {
         let figure = format!("{value:.2}");
         if self == Self::English { figure } else { figure.replace('.', ",") }

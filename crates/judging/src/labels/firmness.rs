@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn no_share_promises_more_than_was_measured() {
-        assert!(confidence(1.0, ReaderLanguage::English).contains("about 8 in 10"));
+        assert!(confidence(1.0, ReaderLanguage::English).contains("About 8 in 10"));
         assert!(confidence(0.64, ReaderLanguage::Russian).contains("около 6 из 10"));
     }
 

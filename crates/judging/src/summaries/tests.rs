@@ -42,7 +42,7 @@ fn a_line_stands_for_each_claim_with_its_verdict_before_it_and_the_sources_behin
     let summary = told("Police counted 12 dead [1].", "The mine was closed [2].").unwrap();
     assert_eq!(
         summary,
-        "Refuted, decisive: Police counted 12 dead [1].\n\
+        "Refuted, conclusive: Police counted 12 dead [1].\n\
          Supported, provisional: The mine was closed [2].\n\
          Not enough evidence: Nobody slept.\n\
          [1] bbc.co.uk, [2] paper.example"
