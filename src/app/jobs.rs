@@ -415,7 +415,7 @@ async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: Dat
     }
     match store.claim_daily_notice("daily_budget_told", now.date_naive()).await {
         Ok(true) => {
-            tracing::warn!(usd = today, budget = daily_budget, "daily budget reached (ENRICHMENT_DAILY_BUDGET_USD)")
+            tracing::warn!(usd = today, budget = daily_budget, "daily budget reached (ENRICHMENT_DAILY_BUDGET_USD)");
         }
         Ok(false) => {}
         Err(error) => tracing::debug!(error = %error, "daily budget warning state unknown"),

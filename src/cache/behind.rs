@@ -169,10 +169,10 @@ impl WriteBehind {
         match timeout(FLUSH_TIMEOUT, self.flush()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::warn!(%error, "could not save provider responses at shutdown; they will be requested again")
+                tracing::warn!(%error, "could not save provider responses at shutdown; they will be requested again");
             }
             Err(_elapsed) => {
-                tracing::warn!("saving provider responses at shutdown timed out; they will be requested again")
+                tracing::warn!("saving provider responses at shutdown timed out; they will be requested again");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The files of `docs/reference`, generated from the code, so that they cannot differ from it. Tests only.
 //!
 //! Each file has one function that returns its text: commands from the clap definition, configuration from the table of
-//! keys, metrics from the catalogue, JSON Schemas and OpenAPI from the types, log messages from the sources.
+//! keys, metrics from the catalogue, JSON Schemas and the API description from the types, log messages from the sources.
 //! `UPDATE_DOCS=1 cargo nextest run --lib reference` writes the files.
 
 use std::collections::BTreeMap;
