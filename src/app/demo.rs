@@ -1,6 +1,6 @@
 //! The demo: runs the real pipeline on recorded answers, offline and in an embedded store of its own.
 //!
-//! [`open`] builds the parts; [`run`] sends every item through the queue.
+//! [`open()`] builds the parts; [`run`] sends every item through the queue.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
