@@ -25,7 +25,7 @@ pub enum Degradation {
     Overload,
     /// Pages were found, but none could be read.
     NoPageRead,
-    /// More than half of the pages could not be read.
+    /// At least half of the pages found could not be read.
     PagesFailed,
     /// No search provider is configured.
     NoProvider,
