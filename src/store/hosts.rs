@@ -74,7 +74,8 @@ pub(super) fn leases(pool: BoundedPool) -> Leases {
             // In host order: rows stay locked until the statement ends.
             let rows = sqlx::query(
                 "SELECT said.decision, said.wait, said.place FROM (
-                     SELECT * FROM unnest($1::text[], $2::int[], $3::float8[], $4::float8[], $5::float8[])
+                     SELECT host, places, pause, patience, hold, place
+                     FROM unnest($1::text[], $2::int[], $3::float8[], $4::float8[], $5::float8[])
                          WITH ORDINALITY AS row(host, places, pause, patience, hold, place) ORDER BY host, place) AS asked
                  CROSS JOIN LATERAL lease_page_host(asked.host, asked.places, asked.pause, asked.patience, asked.hold) AS said
                  ORDER BY asked.place",
