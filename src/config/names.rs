@@ -112,12 +112,12 @@ fn service_keys() -> Vec<Key> {
         Key::own("database.migrate", Kind::Flag, "whether a start brings the schema up to date"),
         Key::named("amqp.url", "AMQP_URL", Kind::Secret(SecretKind::Amqp), "RabbitMQ; unset: queue in the database"),
         Key::own("amqp.exchange", Kind::Name, "exchange upstream publishes to"),
-        Key::own("amqp.important_queue", Kind::Name, "queue of what goes first"),
-        Key::own("amqp.important_binding", Kind::Name, "its binding key"),
+        Key::own("amqp.important_queue", Kind::Name, "queue of priority items"),
+        Key::own("amqp.important_binding", Kind::Name, "binding key of the queue"),
         Key::own("amqp.enrichment_queue", Kind::Name, "queue of Phase 1 and Phase 2"),
-        Key::own("amqp.enrichment_binding", Kind::Name, "its binding key"),
-        Key::own("amqp.factcheck_queue", Kind::Name, "queue of Phase 1 alone"),
-        Key::own("amqp.factcheck_binding", Kind::Name, "its binding key"),
+        Key::own("amqp.enrichment_binding", Kind::Name, "binding key of the queue"),
+        Key::own("amqp.factcheck_queue", Kind::Name, "queue for the fact-check lookup only"),
+        Key::own("amqp.factcheck_binding", Kind::Name, "binding key of the queue"),
         Key::own("amqp.dead_exchange", Kind::Name, "exchange of dead letters"),
         Key::own("amqp.dead_queue", Kind::Name, "queue of dead letters"),
         Key::own("amqp.results_exchange", Kind::Name, "exchange of results and signals"),
@@ -135,7 +135,7 @@ fn http_and_work_keys() -> Vec<Key> {
         Key::named("http.bind", "HTTP_BIND", Kind::Address, "address and port of the HTTP server"),
         Key::named("http.admin_token", "ADMIN_TOKEN", Kind::Secret(SecretKind::Header), "bearer token for writes"),
         Key::own("http.read_token", Kind::Secret(SecretKind::Header), "bearer token for looking only"),
-        Key::own("http.open_reading", Kind::Flag, "anybody may look at what is stored"),
+        Key::own("http.open_reading", Kind::Flag, "stored items can be read without a token"),
         Key::own("http.cors_origins", Kind::Origins, "web origins that may call the API"),
         Key::own("http.allowed_hosts", Kind::Texts, "further names in the Host header"),
         Key::own("http.max_body", Kind::Bytes { min: KIB, max: 1024 * MIB }, "largest request body"),
@@ -153,7 +153,7 @@ fn http_and_work_keys() -> Vec<Key> {
         Key::own("jobs.outbox_batch", count(1, 10_000), "results sent in one round"),
         Key::own("jobs.domains_interval", PAUSE, "pause between reads of the domain lists"),
         Key::named("log.format", "LOG_FORMAT", Kind::Word(&["text", "json"]), "form of the log"),
-        Key::named("log.filter", "RUST_LOG", Kind::LogFilter, "what is logged, tracing directives"),
+        Key::named("log.filter", "RUST_LOG", Kind::LogFilter, "log filter, tracing directives"),
     ]
 }
 
@@ -163,7 +163,7 @@ fn fact_check_keys() -> Vec<Key> {
             "fact_check.google_enabled",
             "FACTCHECK_GOOGLE_ENABLED",
             Kind::Flag,
-            "whether Google's fact-check search is asked",
+            "whether Google Fact Check is queried",
         ),
         Key::named("fact_check.max_results", "FACTCHECK_GOOGLE_MAX_RESULTS", count(1, 100), "reviews taken per claim"),
         Key::named(
@@ -218,7 +218,7 @@ fn enrichment_keys() -> Vec<Key> {
             "enrichment.opensearch_backends",
             "ENRICHMENT_OPENSEARCH_BACKENDS",
             Kind::Words(&["searxng", "brave", "serpapi"]),
-            "what opensearch stands for, in fallback order",
+            "providers of opensearch, in fallback order",
         ),
         Key::named(
             "enrichment.evidence_ttl",
@@ -236,7 +236,7 @@ fn enrichment_keys() -> Vec<Key> {
             "enrichment.evidence_max_per_item",
             "ENRICHMENT_EVIDENCE_MAX_PER_ITEM",
             count(1, 1000),
-            "evidence shown per item, its claims together",
+            "passages shown per item, over all its claims",
         ),
         Key::named("enrichment.daily_budget_usd", "ENRICHMENT_DAILY_BUDGET_USD", MONEY, "dollars a day, warns"),
         Key::named(
@@ -257,7 +257,7 @@ fn enrichment_keys() -> Vec<Key> {
             "enrichment.overload",
             "ENRICHMENT_OVERLOAD",
             Kind::Word(&["degrade", "defer", "drop"]),
-            "what happens to items under overload",
+            "policy for items under overload",
         ),
     ]
 }
@@ -277,15 +277,15 @@ fn enrichment_detail_keys() -> Vec<Key> {
             "languages the items of a channel or a subject are searched in as well",
         ),
         Key::own("enrichment.claims_per_item", count(1, 100), "claims taken from one item"),
-        Key::own("enrichment.queries_max", count(1, 20), "queries asked per claim, at most"),
+        Key::own("enrichment.queries_max", count(1, 20), "maximum queries per claim"),
         Key::own("enrichment.candidate_pages", count(1, 1000), "search results taken per query"),
         Key::own("enrichment.passages_per_claim", count(1, 1000), "passages looked at closely per claim"),
         Key::own("enrichment.judged_passages", count(1, 100), "passages judged per claim"),
         Key::own("enrichment.passages_per_group", count(1, 100), "passages of one independent group"),
-        Key::own("enrichment.similar_window", SPAN, "how far apart items telling one story may be"),
-        Key::own("enrichment.similar_threshold", UNIT, "cosine from which items tell one story"),
+        Key::own("enrichment.similar_window", SPAN, "longest time between items of one story"),
+        Key::own("enrichment.similar_threshold", UNIT, "cosine from which items are of one story"),
         Key::own("enrichment.sufficient_relevance", UNIT, "mean relevance from which stored evidence may suffice"),
-        Key::own("enrichment.sufficient_age", SPAN, "age up to which a reading may settle what may change any day"),
+        Key::own("enrichment.sufficient_age", SPAN, "maximum age of stored evidence for a claim that may change daily"),
         Key::named("enrichment.links.expand", "ENRICHMENT_LINKS_EXPAND", Kind::Flag, "read pages that items link to"),
         Key::own("enrichment.links.max", count(1, 20), "links read per item"),
         Key::own("enrichment.links.timeout_per_link", CALL, "time for one link"),
@@ -346,14 +346,14 @@ fn fetch_and_cache_keys() -> Vec<Key> {
             Kind::Duration { min: Duration::ZERO, max: Duration::from_mins(10), bare: None },
             "pause between two requests to one host",
         ),
-        Key::own("fetch.respect_robots", Kind::Flag, "leave alone what robots.txt forbids"),
+        Key::own("fetch.respect_robots", Kind::Flag, "respect robots.txt"),
         Key::own("fetch.user_agent", Kind::Header, "how the daemon names itself"),
         Key::own("cache.search_entries", count(0, 10_000_000), "search answers kept in memory"),
         Key::own("cache.search_ttl", SPAN, "how long a search answer is reused"),
         Key::own("cache.empty_ttl", SPAN, "how long an answer without a result is reused"),
         Key::own("cache.page_bytes", ANSWER, "memory for pages read lately"),
         Key::own("cache.page_ttl", SPAN, "how long a stored page is not fetched again"),
-        Key::own("cache.page_failure_ttl", SPAN, "how long an unreadable page is left alone"),
+        Key::own("cache.page_failure_ttl", SPAN, "time until an unreadable page is fetched again"),
         Key::own("cache.fact_check_entries", count(0, 10_000_000), "fact-check answers kept in memory"),
     ]
 }
@@ -376,7 +376,7 @@ fn scoring_keys() -> Vec<Key> {
         Key::own("scoring.weights.agree_dom_full", count(1, 100), "groups from which more add nothing"),
         Key::own("scoring.weights.rel_avg", UNIT, "weight of credibility"),
         Key::own("scoring.weights.rec_max", UNIT, "weight of freshness"),
-        Key::own("scoring.weights.c_max", UNIT, "weight of the strongest contradiction, taken away"),
+        Key::own("scoring.weights.c_max", UNIT, "weight of the strongest contradiction, subtracted"),
         Key::own("scoring.weights.num_ok", UNIT, "weight of numbers that agree"),
         Key::own("scoring.score.center", UNIT, "raw score that gives 50"),
         Key::own("scoring.score.scale", Kind::Number { min: 0.001, max: 10.0 }, "steepness of the sigmoid"),
@@ -387,14 +387,23 @@ fn scoring_keys() -> Vec<Key> {
         Key::own("scoring.verdict.single_source_credibility", UNIT, "credibility a single decisive source needs"),
         Key::own("scoring.sufficiency.support", UNIT, "entailment by which a stored passage clearly supports"),
         Key::own("scoring.sufficiency.refute", UNIT, "contradiction by which one clearly contradicts"),
-        Key::own("scoring.sufficiency.groups", count(1, 100), "independent groups that settle a claim unasked"),
+        Key::own(
+            "scoring.sufficiency.groups",
+            count(1, 100),
+            "independent sources in the store that settle a claim without a search",
+        ),
     ]
 }
 
 fn language_model_keys() -> Vec<Key> {
     vec![
         Key::named("llm.base_url", "LLM_BASE_URL", Kind::Url, "OpenAI-compatible server, /v1 included"),
-        Key::named("llm.api_key", "LLM_API_KEY", Kind::Secret(SecretKind::Header), "its bearer token"),
+        Key::named(
+            "llm.api_key",
+            "LLM_API_KEY",
+            Kind::Secret(SecretKind::Header),
+            "bearer token of the language model",
+        ),
         Key::named("llm.model", "LLM_MODEL", Kind::Text, "model name"),
         Key::named("llm.reliability", "LLM_RELIABILITY", RELIABILITY, "share of stances in which it is right"),
         Key::named("llm.cost_usd", "LLM_COST_USD", MONEY, "price of one call, counted towards the cap"),
@@ -410,7 +419,12 @@ fn language_model_keys() -> Vec<Key> {
         Key::named("llm.answer_ttl", "LLM_ANSWER_TTL", SPAN, "how long an answer is kept"),
         Key::named("llm.claims_enabled", "LLM_CLAIMS_ENABLED", Kind::Flag, "claims are found by the model"),
         Key::named("llm.sufficiency_enabled", "LLM_SUFFICIENCY_ENABLED", Kind::Flag, "it says whether we know enough"),
-        Key::named("llm.adjudicate_enabled", "LLM_ADJUDICATE_ENABLED", Kind::Flag, "it judges beside our own judge"),
+        Key::named(
+            "llm.adjudicate_enabled",
+            "LLM_ADJUDICATE_ENABLED",
+            Kind::Flag,
+            "the language model is a second judge",
+        ),
         Key::named("llm.search_enabled", "LLM_SEARCH_ENABLED", Kind::Flag, "ask the model's own web search"),
         Key::named("llm.search_after", "LLM_SEARCH_AFTER", HEAD_START, "head start of the providers"),
         Key::named("llm.explain_enabled", "LLM_EXPLAIN_ENABLED", Kind::Flag, "it says why nothing can be checked"),
@@ -420,7 +434,7 @@ fn language_model_keys() -> Vec<Key> {
             "llm.translate_enabled",
             "LLM_TRANSLATE_ENABLED",
             Kind::Flag,
-            "it translates where nobody else does",
+            "the language model translates if no translator is set",
         ),
     ]
 }
@@ -428,7 +442,7 @@ fn language_model_keys() -> Vec<Key> {
 fn model_keys() -> Vec<Key> {
     vec![
         Key::named("translate.base_url", "TRANSLATE_BASE_URL", Kind::Url, "LibreTranslate or DeepL server"),
-        Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "its key"),
+        Key::named("translate.api_key", "TRANSLATE_API_KEY", Kind::Secret(SecretKind::Header), "key of the translator"),
         Key::own("translate.passages", count(0, 20), "passages of a claim that are translated"),
         Key::own("translate.chars_per_item", count(0, 100_000), "characters of an item that are"),
         Key::named("inference.embedder", "INFERENCE_EMBEDDER", Kind::Name, "embedding model, or auto or hashed"),

@@ -16,8 +16,8 @@ pub(super) fn keys() -> Vec<Key> {
         Key::own("rejudge.interval", PAUSE, "pause between looks for a reason"),
         Key::own("rejudge.max_age", SPAN, "age up to which items are judged again for other settings"),
         Key::own("rejudge.per_hour", ITEMS, "items an hour judged again from what is stored"),
-        Key::own("rejudge.asked_per_hour", ITEMS, "items an hour for which providers are asked anew"),
-        Key::own("rejudge.monthly_share", UNIT, "share of the month's cap for asking anew"),
+        Key::own("rejudge.asked_per_hour", ITEMS, "full re-evaluations per hour"),
+        Key::own("rejudge.monthly_share", UNIT, "share of the monthly cap for re-evaluation"),
     ]
 }
 

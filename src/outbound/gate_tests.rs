@@ -405,7 +405,7 @@ async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
 async fn a_tenant_pays_for_what_was_billed_and_asks_nobody_who_costs_beyond_its_share() {
     let north = Tenant { name: "north".into(), channels: "north/".into(), usd: 1.0 };
     let tenants = Arc::new(Tenants::new(vec![north]));
-    let meter = || AskMeter::paid_from(tenants.purse(Some("@north/news")));
+    let meter = || AskMeter::paid_from(tenants.tenant_budget(Some("@north/news")));
     let connect = Reply::Fail(AskError::Connect { detail: "refused".into() });
     let bench = paid_bench(paid(), [connect, OK, OK, OK], 10.0);
     bench.metered(1.0, &meter()).await.unwrap_err();

@@ -12,7 +12,7 @@ use super::tenants::TenantBudget;
 #[derive(Debug, Default)]
 pub struct AskMeter {
     sums: Mutex<Sums>,
-    purse: Option<TenantBudget>,
+    tenant_budget: Option<TenantBudget>,
 }
 
 #[derive(Debug, Default)]
@@ -24,19 +24,19 @@ struct Sums {
 }
 
 impl AskMeter {
-    /// Returns a meter for an item. `purse` is `None` if only the monthly cap limits it.
-    pub(crate) fn paid_from(purse: Option<TenantBudget>) -> Self {
-        Self { purse, ..Self::default() }
+    /// Returns a meter for an item. `tenant_budget` is `None` if only the monthly cap limits it.
+    pub(crate) fn paid_from(tenant_budget: Option<TenantBudget>) -> Self {
+        Self { tenant_budget, ..Self::default() }
     }
 
     /// Whether the tenant's share is used up. Then no paid call is allowed.
     pub(super) fn is_out_of_money(&self) -> bool {
-        self.purse.as_ref().is_some_and(TenantBudget::is_empty)
+        self.tenant_budget.as_ref().is_some_and(TenantBudget::is_empty)
     }
 
     fn pay(&self, usd: f64) {
-        if let Some(purse) = &self.purse {
-            purse.spend(usd);
+        if let Some(tenant_budget) = &self.tenant_budget {
+            tenant_budget.spend(usd);
         }
     }
 

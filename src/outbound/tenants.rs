@@ -1,6 +1,6 @@
 //! Tenants of one fleet: channels with a common prefix may spend their share of the monthly cap.
 //!
-//! Steps: [`Tenants::purse`] gives an item its budget, calls spend from it, and a job sends the sums to the store and
+//! Steps: [`Tenants::tenant_budget`] gives an item its budget, calls spend from it, and a job sends the sums to the store and
 //! reads the totals.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl Tenants {
     }
 
     /// Returns the budget of a channel's items; `None` if only the common cap limits them.
-    pub(crate) fn purse(self: &Arc<Self>, channel: Option<&str>) -> Option<TenantBudget> {
+    pub(crate) fn tenant_budget(self: &Arc<Self>, channel: Option<&str>) -> Option<TenantBudget> {
         let channel = plain(channel?);
         let tenant = self.all.iter().find(|tenant| channel.starts_with(&tenant.channels))?;
         Some(TenantBudget { tenant: tenant.clone(), tenants: Arc::clone(self) })
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn the_most_exact_beginning_decides_and_other_channels_are_nobodys() {
         let tenants = tenants();
-        let name = |channel| tenants.purse(channel).map(|purse| purse.tenant.name);
+        let name = |channel| tenants.tenant_budget(channel).map(|tenant_budget| tenant_budget.tenant.name);
         assert_eq!(name(Some("@north/news")).as_deref(), Some("north"));
         assert_eq!(name(Some("NORTH/harbour-live")).as_deref(), Some("harbour"));
         assert_eq!((name(Some("south/news")), name(None)), (None, None));
@@ -142,13 +142,13 @@ mod tests {
     #[test]
     fn what_is_spent_counts_at_once_and_is_handed_over_once() {
         let tenants = tenants();
-        let purse = tenants.purse(Some("north/news")).unwrap();
-        purse.spend(1.5);
-        assert!(!purse.is_empty());
+        let tenant_budget = tenants.tenant_budget(Some("north/news")).unwrap();
+        tenant_budget.spend(1.5);
+        assert!(!tenant_budget.is_empty());
         let first = tenants.hand_over();
         assert_eq!(first.figures, BTreeMap::from([("north".to_owned(), 1.5)]));
-        purse.spend(0.5);
-        assert!(purse.is_empty(), "what is on its way counts");
+        tenant_budget.spend(0.5);
+        assert!(tenant_budget.is_empty(), "what is on its way counts");
         assert_eq!(tenants.hand_over(), first, "without an answer the same batch is sent again");
         tenants.learn(BTreeMap::from([("north".to_owned(), 1.5)]));
         let second = tenants.hand_over();
@@ -159,7 +159,7 @@ mod tests {
         assert!((tenants.most_used() - 1.125).abs() < 1e-9, "of the two the one that has used more");
         assert!(tenants.hand_over().figures.is_empty());
         tenants.learn(BTreeMap::new());
-        assert!(!purse.is_empty(), "a new month");
+        assert!(!tenant_budget.is_empty(), "a new month");
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub(super) async fn commit(
         let fresh: Vec<&std::sync::Arc<PreparedPage>> =
             judged.pages.iter().filter(|page| !page.stored.load(Ordering::Relaxed)).collect();
         let now = services.clock.now();
-        let (outbox, webhooks) = told(services, request, result)?;
+        let (outbox, webhooks) = outgoing(services, request, result)?;
         let commit = Commit {
             item: &request.item,
             sent,
@@ -101,7 +101,7 @@ pub(super) async fn commit(
 }
 
 /// Builds the messages. A re-evaluation only sends changes with their reason.
-fn told(
+fn outgoing(
     services: &Services,
     request: &Request,
     result: &ItemResult,
@@ -110,8 +110,8 @@ fn told(
         let changed = Messages::of(before, result, *why, result.enriched_at, &services.settings.listeners());
         return Ok((changed.outbox, changed.webhooks));
     }
-    let told = OutgoingEvent::all(result)?;
-    Ok((messages(services, request, result, &told), hooks(services, result, &told)))
+    let outgoing = OutgoingEvent::all(result)?;
+    Ok((messages(services, request, result, &outgoing), hooks(services, result, &outgoing)))
 }
 
 /// Sends the stored result to the reply address.
@@ -225,35 +225,39 @@ impl OutgoingEvent {
 }
 
 /// Sends the result to `reply_to` too.
-fn messages(services: &Services, request: &Request, result: &ItemResult, told: &[OutgoingEvent]) -> Vec<OutboxDraft> {
+fn messages(
+    services: &Services,
+    request: &Request,
+    result: &ItemResult,
+    outgoing: &[OutgoingEvent],
+) -> Vec<OutboxDraft> {
     let Some(exchange) = &services.settings.results_exchange else { return Vec::new() };
-    let draft = |exchange: Option<&str>, key: &str, told: &OutgoingEvent, suffix: &str| OutboxDraft {
+    let draft = |exchange: Option<&str>, key: &str, outgoing: &OutgoingEvent, suffix: &str| OutboxDraft {
         exchange: exchange.map(str::to_owned),
         routing_key: key.to_owned(),
-        body: told.body.clone(),
+        body: outgoing.body.clone(),
         correlation_id: request.correlation_id.clone(),
         message_id: OutgoingEvent::id(result, suffix),
     };
-    let reply = request.reply_to.as_deref().zip(told.first()).map(|(to, result)| draft(None, to, result, "reply"));
-    let published = told.iter().map(|told| draft(Some(exchange), told.event.as_str(), told, &told.suffix));
+    let reply = request.reply_to.as_deref().zip(outgoing.first()).map(|(to, result)| draft(None, to, result, "reply"));
+    let published =
+        outgoing.iter().map(|outgoing| draft(Some(exchange), outgoing.event.as_str(), outgoing, &outgoing.suffix));
     reply.into_iter().chain(published).collect()
 }
 
-fn hooks(services: &Services, result: &ItemResult, told: &[OutgoingEvent]) -> Vec<WebhookDraft> {
+fn hooks(services: &Services, result: &ItemResult, outgoing: &[OutgoingEvent]) -> Vec<WebhookDraft> {
     let at = result.enriched_at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-    let draft = |webhook: &WebhookTarget, told: &OutgoingEvent| WebhookDraft {
+    let draft = |webhook: &WebhookTarget, outgoing: &OutgoingEvent| WebhookDraft {
         webhook: webhook.name.clone(),
-        event: told.event,
+        event: outgoing.event,
         // The parts are JSON or need no escaping.
-        body: format!(r#"{{"type":"{}","timestamp":"{at}","data":{}}}"#, told.event, told.body),
-        message_id: OutgoingEvent::id(result, &told.suffix),
+        body: format!(r#"{{"type":"{}","timestamp":"{at}","data":{}}}"#, outgoing.event, outgoing.body),
+        message_id: OutgoingEvent::id(result, &outgoing.suffix),
     };
-    let wanted = services
-        .settings
-        .webhooks
-        .iter()
-        .flat_map(|webhook| told.iter().filter(|told| webhook.wants(told.event)).map(move |told| (webhook, told)));
-    wanted.map(|(webhook, told)| draft(webhook, told)).collect()
+    let wanted = services.settings.webhooks.iter().flat_map(|webhook| {
+        outgoing.iter().filter(|outgoing| webhook.wants(outgoing.event)).map(move |outgoing| (webhook, outgoing))
+    });
+    wanted.map(|(webhook, outgoing)| draft(webhook, outgoing)).collect()
 }
 
 pub fn signal_event(claim: &ClaimResult) -> Event {

@@ -184,7 +184,7 @@ pub(crate) struct Journal {
     pub(crate) anew: bool,
     pub(crate) llm: ItemSpend,
     /// The tenant's budget; `None` if the channel belongs to no tenant.
-    purse: Option<TenantBudget>,
+    tenant_budget: Option<TenantBudget>,
     watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
 }
@@ -213,7 +213,7 @@ impl Journal {
             evaluated_at,
             anew: false,
             llm: ItemSpend::new(0, 0.0),
-            purse: None,
+            tenant_budget: None,
             watcher: None,
             inner: Mutex::default(),
         }
@@ -226,7 +226,7 @@ impl Journal {
         }
         Self { anew: request.rejudging.is_some(), ..new }
             .spending(services.item_spend(), services.adjudication_time())
-            .paid_from(services.tenants.purse(request.item.channel.as_deref()))
+            .paid_from(services.tenants.tenant_budget(request.item.channel.as_deref()))
             .watched(request.watcher.as_ref())
     }
 
@@ -236,17 +236,17 @@ impl Journal {
         Self { llm, ask_until: self.ask_until - earlier, ..self }
     }
 
-    pub(crate) fn paid_from(self, purse: Option<TenantBudget>) -> Self {
-        Self { llm: self.llm.paid_from(purse.clone()), purse, ..self }
+    pub(crate) fn paid_from(self, tenant_budget: Option<TenantBudget>) -> Self {
+        Self { llm: self.llm.paid_from(tenant_budget.clone()), tenant_budget, ..self }
     }
 
     pub(crate) fn meter(&self) -> AskMeter {
-        AskMeter::paid_from(self.purse.clone())
+        AskMeter::paid_from(self.tenant_budget.clone())
     }
 
     /// Whether the tenant's share of the cap is used up.
     pub(crate) fn is_out_of_money(&self) -> bool {
-        self.purse.as_ref().is_some_and(TenantBudget::is_empty)
+        self.tenant_budget.as_ref().is_some_and(TenantBudget::is_empty)
     }
 
     pub(crate) fn watched(self, watcher: Option<&Watcher>) -> Self {
@@ -307,8 +307,8 @@ impl Journal {
 
     pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
         self.llm.charge(usd);
-        if let Some(purse) = &self.purse {
-            purse.spend(usd);
+        if let Some(tenant_budget) = &self.tenant_budget {
+            tenant_budget.spend(usd);
         }
         self.with(|inner| {
             inner.llm_calls += calls;

@@ -370,7 +370,7 @@ metrics! {
         "Messages that ask for a reply in a queue that may get none; their results go to the exchange alone.";
     QUEUE_DEPTH = Gauge, Count, "queue_depth", [QUEUE], "Messages that wait, by queue.";
     DEAD_LETTERS = Gauge, Count, "dead_letters", [], "Messages that wait for a person now.";
-    BROKER_RECONNECTS = Counter, Count, "broker_reconnects_total", [], "Connections to the broker made anew after a loss.";
+    BROKER_RECONNECTS = Counter, Count, "broker_reconnects_total", [], "Reconnections to the broker after a connection loss.";
     BROKER_CONNECTED = Gauge, Count, "broker_connected", [], "1 while the queue can be reached, else 0.";
     OUTBOX_PENDING = Gauge, Count, "outbox_pending", [], "Results stored and not yet confirmed by the broker.";
     OUTBOX_AGE = Gauge, Seconds, "outbox_oldest_seconds", [], "Age of the oldest result not yet confirmed; 0 without one.";

@@ -203,7 +203,7 @@ pub struct ItemSpend {
     max_calls: u32,
     max_usd: f64,
     spent: Mutex<Spent>,
-    purse: Option<TenantBudget>,
+    tenant_budget: Option<TenantBudget>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -216,16 +216,16 @@ pub struct Spent {
 
 impl ItemSpend {
     pub fn new(max_calls: u32, max_usd: f64) -> Self {
-        Self { max_calls, max_usd, spent: Mutex::default(), purse: None }
+        Self { max_calls, max_usd, spent: Mutex::default(), tenant_budget: None }
     }
 
     /// Charges the tenant's share of the monthly cap.
-    pub(crate) fn paid_from(self, purse: Option<TenantBudget>) -> Self {
-        Self { purse, ..self }
+    pub(crate) fn paid_from(self, tenant_budget: Option<TenantBudget>) -> Self {
+        Self { tenant_budget, ..self }
     }
 
-    fn purse(&self) -> Option<TenantBudget> {
-        self.purse.clone()
+    fn tenant_budget(&self) -> Option<TenantBudget> {
+        self.tenant_budget.clone()
     }
 
     /// Reserves a call of at most `usd`, or fails.

@@ -91,7 +91,7 @@ pub(super) async fn look_up(
         Sufficiency::Enough { side, groups } => match doubt(services, claim, &judged, until, journal).await {
             None => {
                 journal.trace(format!(
-                    "knowledge: suffices for {text:?}: {groups} independent stored sources, {side}; nobody else is asked"
+                    "knowledge: suffices for {text:?}: {groups} independent stored sources, {side}; no search"
                 ));
                 true
             }
