@@ -12,9 +12,12 @@ use corroborate::inference::local::{LocalEmbedder, LocalStance};
 use corroborate::inference::routed::{RoutedEmbedder, RoutedStance};
 use corroborate::inference::rules::RuleStance;
 use corroborate::inference::{Embedder, ModelFolder, Pair, StanceModel};
+use corroborate::judging::agreement::cosine;
+use corroborate::judging::coverage::best_sentence;
 use corroborate::judging::names::Names;
 use corroborate::judging::numbers;
 use corroborate::judging::profile::TextProfile;
+use corroborate::judging::relations::relations;
 use corroborate::language::detect;
 use tokio::time::Instant;
 
@@ -222,12 +225,15 @@ fn write(
         let judges: serde_json::Map<String, serde_json::Value> =
             answers.iter().map(|(judge, said)| ((*judge).to_owned(), serde_json::json!(of(said)))).collect();
         // Whether the passage has every figure of the claim, and whether an aligned one differs.
-        let borne_out = numbers::all_found(&pair.claim, &pair.passage, &Names::new(&pair.claim, &pair.passage));
         let num_ok = numbers::compare(&pair.claim, &pair.passage).num_ok;
         let standing = numbers::standing(&pair.claim, &pair.passage).as_str();
+        let rules: Vec<&str> = relations(&pair.claim, &pair.passage).rules().collect();
+        let names = Names::new(&pair.claim, &pair.passage);
+        let shared = best_sentence(&pair.claim, &pair.passage, &names).map_or(0.0, |(_, share)| share);
         let line = serde_json::json!({
             "set": set, "source": row.source, "id": row.id, "label": row.label.as_str(), "numeric": row.is_numeric(),
-            "judges": judges, "figures_borne_out": borne_out, "num_ok": num_ok, "standing": standing,
+            "judges": judges, "figures_borne_out": numbers::all_found(&pair.claim, &pair.passage, &names), "num_ok": num_ok, "standing": standing,
+            "rules": rules, "shared": shared, "names": names.found(), "cosine": cosine(&pair.claim, &pair.passage),
         });
         writeln!(out, "{line}")?;
     }

@@ -25,7 +25,14 @@ impl Label {
     }
 
     fn parse(word: &str) -> Option<Self> {
-        [Self::Entail, Self::Neutral, Self::Contradict, Self::NotEntail].into_iter().find(|one| one.as_str() == word)
+        match word {
+            "supported" => Some(Self::Entail),
+            "refuted" => Some(Self::Contradict),
+            "not_enough_evidence" => Some(Self::Neutral),
+            _ => [Self::Entail, Self::Neutral, Self::Contradict, Self::NotEntail]
+                .into_iter()
+                .find(|one| one.as_str() == word),
+        }
     }
 }
 
@@ -64,7 +71,8 @@ pub(crate) fn lines(data: &Path, name: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A set's rows, of either field names (`claim`/`evidence`, `hypothesis`/`premise`).
+/// Returns a set's rows. The fields are `claim` and `evidence`, or `hypothesis` and `premise`. A claim with exactly one
+/// passage, in the format of `corroborate eval`, is a row.
 pub(crate) fn rows(data: &Path, name: &str, most: usize) -> Option<Vec<Row>> {
     let row = |line: &String| -> Option<Row> {
         let value: Value = serde_json::from_str(line).ok()?;
@@ -73,9 +81,14 @@ pub(crate) fn rows(data: &Path, name: &str, most: usize) -> Option<Vec<Row>> {
             id: field(["id", "id"]).unwrap_or_default(),
             source: field(["source", "source"]).unwrap_or_default(),
             claim: field(["claim", "hypothesis"])?,
-            evidence: field(["evidence", "premise"])?,
+            evidence: field(["evidence", "premise"]).or_else(|| only_passage(&value["evidence"]))?,
             label: Label::parse(value["label"].as_str()?)?,
         })
     };
     Some(every(lines(data, name)?.iter().filter_map(row).collect(), most))
+}
+
+fn only_passage(evidence: &Value) -> Option<String> {
+    let [passage] = evidence.as_array()?.as_slice() else { return None };
+    passage["text"].as_str().map(str::to_owned)
 }

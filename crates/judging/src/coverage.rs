@@ -4,7 +4,7 @@ use super::names::Names;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
 /// The first of equals, with its share.
-pub(crate) fn best_sentence<'a>(
+pub fn best_sentence<'a>(
     claim: &TextProfile,
     passage: &'a TextProfile,
     names: &Names,
