@@ -6,14 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike as _, Utc};
+use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::observers::OutboundObserver;
 use crate::broker::{Published, Queue, QueueError};
 use crate::domain::rules::DomainRules;
-use crate::outbound::{BreakerSync, Tenants};
+use crate::outbound::BreakerSync;
 use crate::pipeline::RulesHandle;
 use crate::providers::Provider;
 use crate::store::{OutboxBatch, Store, StoreError};
@@ -369,7 +369,6 @@ pub(super) async fn give_back(followers: &[BreakerSync]) {
 pub(super) async fn account(
     store: Store,
     usage: Arc<OutboundObserver>,
-    tenants: Arc<Tenants>,
     queue: Arc<dyn Queue>,
     limits: SpendLimits,
     clock: Arc<dyn crate::domain::Clock>,
@@ -377,8 +376,7 @@ pub(super) async fn account(
 ) {
     loop {
         let now = clock.now();
-        let flushed = flush_usage(&store, &usage, &tenants, now).await;
-        metrics::tenant_share_used(tenants.most_used());
+        let flushed = flush_usage(&store, &usage, now).await;
         let counted = store.count_uses().await;
         let figures = store.usage(now).await;
         metrics::job_run("usage", flushed && counted.is_ok() && figures.is_ok());
@@ -402,7 +400,7 @@ pub(super) async fn account(
             metrics::memory(memory.resident, memory.limit);
         }
         if pause(&stop, Duration::from_secs(5)).await {
-            flush_usage(&store, &usage, &tenants, clock.now()).await;
+            flush_usage(&store, &usage, clock.now()).await;
             return;
         }
     }
@@ -423,13 +421,7 @@ async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: Dat
 }
 
 /// Returns false if the store refused the figures. They are kept.
-pub(super) async fn flush_usage(
-    store: &Store,
-    usage: &OutboundObserver,
-    tenants: &Tenants,
-    now: DateTime<Utc>,
-) -> bool {
-    let shared = share_out(store, tenants, now).await;
+pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) -> bool {
     for _ in 0..2 {
         let batch = usage.hand_over();
         match store.add_usage(now, &batch).await {
@@ -443,35 +435,6 @@ pub(super) async fn flush_usage(
             }
         }
         usage.written(&batch.id);
-    }
-    shared
-}
-
-/// Writes the tenants' spending, reads the total of all processes, and warns once a month about a used-up share.
-/// Returns false if the store refused the figures.
-async fn share_out(store: &Store, tenants: &Tenants, now: DateTime<Utc>) -> bool {
-    if tenants.is_empty() {
-        return true;
-    }
-    match store.add_tenant_spending(&tenants.hand_over()).await {
-        Ok(stored) => tenants.learn(stored),
-        Err(error) => {
-            tracing::warn!(%error, "writing tenant spending failed; keeping it");
-            return false;
-        }
-    }
-    for (name, spent, may) in tenants.figures().into_iter().filter(|(_, spent, may)| spent >= may) {
-        let month = now.date_naive().with_day(1).unwrap_or(now.date_naive());
-        match store.claim_daily_notice(&format!("tenant_share_used:{name}"), month).await {
-            Ok(true) => tracing::warn!(
-                tenant = name,
-                usd = spent,
-                share = may,
-                "tenant share of the monthly cap used up; paid providers are skipped for its items"
-            ),
-            Ok(false) => {}
-            Err(error) => tracing::debug!(%error, "tenant share warning state unknown"),
-        }
     }
     true
 }

@@ -286,7 +286,6 @@ impl App {
             jobs::account(
                 store.clone(),
                 Arc::clone(&self.usage),
-                Arc::clone(&services.tenants),
                 Arc::clone(&self.queue),
                 jobs::SpendLimits {
                     daily_budget: self.config.enrichment.daily_budget_usd,

@@ -109,7 +109,7 @@ impl App {
     /// If a background task ended unexpectedly, or the store did not close.
     pub async fn close(self) -> Result<(), AppError> {
         jobs::give_back(&self.followers).await;
-        jobs::flush_usage(&self.store, &self.usage, &self.services.tenants, self.services.clock.now()).await;
+        jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
         let Self { services, queue, behind, supervisor, opened, .. } = self;
         queue.stop_receiving();
         behind.close().await;

@@ -13,14 +13,14 @@ use super::shared::Asked;
 use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
 pub trait Refused: Clone + Send + Sync + 'static {
-    /// Whether the error is about the caller (deadline, spent share). Waiting callers may then make their own request.
+    /// Whether the error is about the caller (deadline). Waiting callers may then make their own request.
     fn is_caller_specific(&self) -> bool;
     fn deadline() -> Self;
 }
 
 impl Refused for AskError {
     fn is_caller_specific(&self) -> bool {
-        matches!(self, Self::Deadline | Self::ShareUsed)
+        matches!(self, Self::Deadline)
     }
 
     fn deadline() -> Self {

@@ -390,7 +390,6 @@ fn refusal(name: &str, error: &AskError) -> Finding {
         | AskError::DailyLimit
         | AskError::MonthlyLimit
         | AskError::Budget
-        | AskError::ShareUsed
         | AskError::NotReady { .. }
         | AskError::StoreAway { .. } => finding("provider", Health::Warn, detail),
         AskError::Connect { .. } | AskError::Timeout | AskError::Deadline => {

@@ -112,7 +112,6 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
         }
     }));
     found.extend(language_contradictions(config));
-    found.extend(tenant_contradictions(config));
     found.extend(model_contradictions(config));
     found.extend(list_contradiction(config, gathered));
     found.extend(name_contradictions(config));
@@ -151,48 +150,6 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
         if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
             found.push(of_rule(&rule.name, "is a rule with a keyword that is no word", "take that keyword out"));
         }
-    }
-    found
-}
-
-/// Finds empty shares, shares above 1, and channels that belong to no tenant or two.
-fn tenant_contradictions(config: &Config) -> Vec<Contradiction> {
-    let shares = &config.tenants.shares;
-    let wrong = |value: String, what: &str, mend: &str| Contradiction {
-        keys: vec!["tenants.shares", "enrichment.monthly_cap_usd"],
-        value: Some(value),
-        what: what.to_owned(),
-        mend: mend.to_owned(),
-    };
-    let mut found = Vec::new();
-    let sum: f64 = shares.iter().map(|tenant| tenant.share).sum();
-    if sum > 1.0 + 1e-9 {
-        found.push(wrong(
-            format!("{sum:.2}"),
-            "shares out more than the whole",
-            "write shares that are 1 together, or less",
-        ));
-    }
-    let plain = |channels: &str| channels.trim().trim_start_matches('@').to_lowercase();
-    for (position, tenant) in shares.iter().enumerate() {
-        let channels = plain(&tenant.channels);
-        if channels.is_empty() {
-            found.push(wrong(
-                tenant.name.clone(),
-                "has an empty `channels` prefix, which matches every channel",
-                "write how its channels begin",
-            ));
-        } else if shares.iter().take(position).any(|other| plain(&other.channels) == channels) {
-            found.push(wrong(tenant.name.clone(), "has the channels of another tenant", "write how its own begin"));
-        }
-    }
-    if !shares.is_empty() && config.enrichment.monthly_cap_usd <= 0.0 {
-        let mend = "set ENRICHMENT_MONTHLY_CAP_USD, or take the shares out";
-        found.push(wrong(
-            config.enrichment.monthly_cap_usd.to_string(),
-            "needs a cap, but ENRICHMENT_MONTHLY_CAP_USD is 0",
-            mend,
-        ));
     }
     found
 }

@@ -32,7 +32,6 @@ mod schema;
 mod scoring;
 mod show;
 mod tables;
-mod tenants;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -66,7 +65,6 @@ pub use reread::{Baseline, Reread, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;
-pub use tenants::{TenantShare, TenantsConfig};
 pub use traces::TracesConfig;
 pub use webhooks::{WebhookEndpoint, WebhooksConfig};
 

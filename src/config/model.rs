@@ -18,7 +18,6 @@ use super::links::LinksConfig;
 use super::own::{ApiConfig, CorpusConfig, DatabaseSourceConfig, FeedsConfig};
 use super::rejudge::RejudgeConfig;
 use super::scoring::ScoringConfig;
-use super::tenants::TenantsConfig;
 use super::traces::TracesConfig;
 use super::webhooks::WebhooksConfig;
 use crate::domain::rules::{DomainList, DomainRule};
@@ -37,7 +36,6 @@ pub struct Config {
     pub http: HttpConfig,
     pub worker: WorkerConfig,
     pub jobs: JobsConfig,
-    pub tenants: TenantsConfig,
     pub webhooks: WebhooksConfig,
     pub rejudge: RejudgeConfig,
     pub log: LogConfig,

@@ -72,7 +72,6 @@ pub static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::with_capacity(220);
     keys.extend(service_keys());
     keys.extend(http_and_work_keys());
-    keys.extend(super::tenants::keys());
     keys.extend(super::webhooks::keys());
     keys.extend(super::traces::keys());
     keys.extend(super::rejudge::keys());

@@ -64,9 +64,6 @@ pub enum AskError {
     /// Not called: the call costs more than the rest of the budget.
     #[error("the month's spending cap is reached")]
     Budget,
-    /// Not called: the tenant's share is used up.
-    #[error("the tenant's share of the month's spending cap is used up")]
-    ShareUsed,
     /// Not called: the permit store is unavailable.
     #[error("the shared request limit could not be read from the database: {detail}")]
     StoreAway { detail: String },
@@ -107,7 +104,7 @@ impl AskError {
             Self::DailyLimit => "daily_limit",
             Self::MonthlyLimit => "monthly_limit",
             Self::StoreAway { .. } => "store_away",
-            Self::Budget | Self::ShareUsed => "budget",
+            Self::Budget => "budget",
             Self::Deadline => "deadline",
             Self::NoRecording(_) => "no_recording",
         }
@@ -164,7 +161,7 @@ impl AskError {
             | Self::MonthlyLimit => Degradation::ProviderOpen(provider.to_owned()),
             Self::Busy { .. } => Degradation::ProviderBusy(provider.to_owned()),
             Self::BadKey { .. } | Self::Disabled { .. } => Degradation::ProviderDisabled(provider.to_owned()),
-            Self::Budget | Self::ShareUsed => Degradation::Budget,
+            Self::Budget => Degradation::Budget,
             Self::StoreAway { .. } => Degradation::StoreAway(provider.to_owned()),
             Self::Deadline => Degradation::Deadline,
             Self::Server { .. }

@@ -1,7 +1,7 @@
 //! The only way to call a provider: with a permit, through the circuit breaker, with retries until the caller's
 //! deadline, and billed.
 //!
-//! Steps of [`Gate::ask`]: check the tenant's budget, wait for a permit, send, report outcome and cost, retry if
+//! Steps of [`Gate::ask`]: wait for a permit, send, report outcome and cost, retry if
 //! worthwhile. Recordings need no permit and cost nothing.
 
 use std::fmt;
@@ -192,10 +192,6 @@ impl Gate {
         let mut delays = Delays::new();
         let mut attempt = 1;
         let mut last: Option<AskError> = None;
-        if self.price().is_some() && asker.meter.is_out_of_money() {
-            self.observer.not_asked(self.settings.name, AskError::ShareUsed.label());
-            return Err(AskError::ShareUsed);
-        }
         loop {
             let permit = match self.permit(deadline).await {
                 Ok(permit) => permit,

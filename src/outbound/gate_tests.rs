@@ -18,7 +18,6 @@ use super::request::ApiRequest;
 use super::response::ApiResponse;
 use super::script::{Reply, Script};
 use super::spend::{AskMeter, Asker};
-use super::tenants::{Tenant, Tenants};
 use super::terms::{GateSettings, GateState};
 use crate::config::ApiKey;
 use crate::domain::Clock;
@@ -399,25 +398,6 @@ async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
     );
     assert_eq!((limited.spent().await, slow.spent().await), (0.5, 0.5));
     assert_eq!((meter.attempts(), meter.usd()), (2, 1.0));
-}
-
-#[tokio::test]
-async fn a_tenant_pays_for_what_was_billed_and_asks_nobody_who_costs_beyond_its_share() {
-    let north = Tenant { name: "north".into(), channels: "north/".into(), usd: 1.0 };
-    let tenants = Arc::new(Tenants::new(vec![north]));
-    let meter = || AskMeter::paid_from(tenants.tenant_budget(Some("@north/news")));
-    let connect = Reply::Fail(AskError::Connect { detail: "refused".into() });
-    let bench = paid_bench(paid(), [connect, OK, OK, OK], 10.0);
-    bench.metered(1.0, &meter()).await.unwrap_err();
-    for _ in 0..2 {
-        bench.metered(1.0, &meter()).await.unwrap();
-    }
-    let (_, spent, may) = tenants.figures().remove(0);
-    assert!((spent - may).abs() < 1e-9, "{spent}: what did not get through is not billed");
-    assert_eq!(bench.metered(1.0, &meter()).await.unwrap_err(), AskError::ShareUsed);
-    bench.metered(1.0, &AskMeter::default()).await.unwrap();
-    let free = bench_with(settings(), [OK], None);
-    free.metered(1.0, &meter()).await.unwrap();
 }
 
 #[tokio::test]

@@ -53,7 +53,6 @@ mod script;
 mod secrets;
 mod spend;
 pub mod ssrf_guard;
-mod tenants;
 mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
@@ -79,6 +78,4 @@ pub use request::ApiRequest;
 pub use reqwest::{Method, header};
 pub use response::ApiResponse;
 pub use spend::{AskMeter, Asker};
-pub(crate) use tenants::TenantBudget;
-pub use tenants::{Tenant, Tenants};
 pub use terms::{GateSettings, GateState};

@@ -1,18 +1,15 @@
-//! Counts what a call costs and for whom it is made.
+//! Counts what a call costs.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::tenants::TenantBudget;
-
 /// Counts the attempts for one question, with retries and further pages, and their cost. Refused calls and cache hits
 /// do not count.
 #[derive(Debug, Default)]
 pub struct AskMeter {
     sums: Mutex<Sums>,
-    tenant_budget: Option<TenantBudget>,
 }
 
 #[derive(Debug, Default)]
@@ -24,31 +21,13 @@ struct Sums {
 }
 
 impl AskMeter {
-    /// Returns a meter for an item. `tenant_budget` is `None` if only the monthly cap limits it.
-    pub(crate) fn paid_from(tenant_budget: Option<TenantBudget>) -> Self {
-        Self { tenant_budget, ..Self::default() }
-    }
-
-    /// Whether the tenant's share is used up. Then no paid call is allowed.
-    pub(super) fn is_out_of_money(&self) -> bool {
-        self.tenant_budget.as_ref().is_some_and(TenantBudget::is_empty)
-    }
-
-    fn pay(&self, usd: f64) {
-        if let Some(tenant_budget) = &self.tenant_budget {
-            tenant_budget.spend(usd);
-        }
-    }
-
     pub(super) fn sent(&self, usd: f64) {
-        self.pay(usd);
         let mut sums = self.lock();
         sums.attempts += 1;
         sums.usd += usd;
     }
 
     pub(super) fn not_billed(&self, usd: f64) {
-        self.pay(-usd);
         self.lock().usd -= usd;
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Journal, Services};
 use crate::cache::{Question, claim_key, normalise_query};
 use crate::domain::item::SourceKind;
-use crate::outbound::{AskError, Asker};
+use crate::outbound::{AskError, AskMeter, Asker};
 use crate::providers::{Answer, Provider, ProviderKind, Query, Storage};
 
 impl Services {
@@ -16,7 +16,7 @@ impl Services {
         query: &Query,
         journal: &Journal,
     ) -> Result<Arc<Answer>, AskError> {
-        let meter = journal.meter();
+        let meter = AskMeter::default();
         let asker = Asker { until: journal.ask_until, meter: &meter };
         let profile = provider.profile();
         let reviews = provider.kind() == ProviderKind::FactCheck;

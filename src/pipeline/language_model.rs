@@ -8,11 +8,6 @@ use crate::domain::Degradation;
 /// Degrades the result; the other judges continue. The cause is the name up to the colon: `llm` for every language
 /// model.
 pub(super) fn failed(name: &str, stage: &str, error: &(dyn Display + Sync), journal: &Journal) {
-    if journal.is_out_of_money() {
-        journal.degrade(Degradation::Budget);
-        journal.trace(format!("{stage}: {name} was not heard: {error}"));
-        return;
-    }
     let cause = Degradation::ModelFailed(name.split(':').next().unwrap_or(name).to_owned());
     if !journal.is_degraded_by(&cause) {
         tracing::warn!(%error, model = name, stage, "language model call failed; continuing without it");

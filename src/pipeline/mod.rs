@@ -65,7 +65,7 @@ use crate::domain::result::{Cost, ItemResult};
 use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
-use crate::outbound::{AskMeter, TenantBudget};
+use crate::outbound::AskMeter;
 use crate::parsing::NotParsed;
 use crate::providers::profile;
 use crate::store::{Committed, StoreError};
@@ -183,8 +183,6 @@ pub(crate) struct Journal {
     /// Whether this is a re-evaluation.
     pub(crate) anew: bool,
     pub(crate) llm: ItemSpend,
-    /// The tenant's budget; `None` if the channel belongs to no tenant.
-    tenant_budget: Option<TenantBudget>,
     watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
 }
@@ -213,7 +211,6 @@ impl Journal {
             evaluated_at,
             anew: false,
             llm: ItemSpend::new(0, 0.0),
-            tenant_budget: None,
             watcher: None,
             inner: Mutex::default(),
         }
@@ -226,7 +223,6 @@ impl Journal {
         }
         Self { anew: request.rejudging.is_some(), ..new }
             .spending(services.item_spend(), services.adjudication_time())
-            .paid_from(services.tenants.tenant_budget(request.item.channel.as_deref()))
             .watched(request.watcher.as_ref())
     }
 
@@ -234,19 +230,6 @@ impl Journal {
     pub(crate) fn spending(self, llm: ItemSpend, earlier: std::time::Duration) -> Self {
         let earlier = earlier.min((self.ask_until - self.started) / 3);
         Self { llm, ask_until: self.ask_until - earlier, ..self }
-    }
-
-    pub(crate) fn paid_from(self, tenant_budget: Option<TenantBudget>) -> Self {
-        Self { llm: self.llm.paid_from(tenant_budget.clone()), tenant_budget, ..self }
-    }
-
-    pub(crate) fn meter(&self) -> AskMeter {
-        AskMeter::paid_from(self.tenant_budget.clone())
-    }
-
-    /// Whether the tenant's share of the cap is used up.
-    pub(crate) fn is_out_of_money(&self) -> bool {
-        self.tenant_budget.as_ref().is_some_and(TenantBudget::is_empty)
     }
 
     pub(crate) fn watched(self, watcher: Option<&Watcher>) -> Self {
@@ -307,9 +290,6 @@ impl Journal {
 
     pub(crate) fn asked_language_model(&self, calls: u32, tokens: u64, usd: f64) {
         self.llm.charge(usd);
-        if let Some(tenant_budget) = &self.tenant_budget {
-            tenant_budget.spend(usd);
-        }
         self.with(|inner| {
             inner.llm_calls += calls;
             inner.llm_tokens = inner.llm_tokens.saturating_add(u32::try_from(tokens).unwrap_or(u32::MAX));

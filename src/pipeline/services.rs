@@ -13,7 +13,6 @@ use crate::inference::llm::{ItemSpend, LanguageModel, Purpose};
 use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
-use crate::outbound::Tenants;
 use crate::outbound::pages::PageFetcher;
 use crate::parsing::Parsers;
 use crate::providers::{Answer, Provider};
@@ -198,8 +197,6 @@ pub struct Services {
     pub fact_check_cache: FactCheckCache<Answer>,
     pub page_cache: PageCache<PreparedPage>,
     pub item_locks: ItemLocks,
-    /// They share the monthly cap.
-    pub tenants: Arc<Tenants>,
     pub latencies: Latencies,
     /// Set if stored items are re-evaluated.
     pub basis: OnceLock<JudgingVersion>,

@@ -274,13 +274,8 @@ fn failed(services: &Services, what: &str, error: &AskError, journal: &Journal) 
     journal.trace(format!("translate: {what} is compared by words: {name} failed: {error}"));
 }
 
-/// Whether the budget of item or tenant is used up.
+/// Whether the item's budget is used up.
 fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
-    if translator.is_language_model() && journal.is_out_of_money() {
-        journal.degrade(Degradation::Budget);
-        journal.trace("translate: the tenant's share of the month's cap is used up");
-        return true;
-    }
     let is_too_dear = translator.is_language_model() && journal.llm.is_used_up();
     if is_too_dear {
         journal.trace("translate: this item has used up what it may spend on the language model (llm.usd_per_item)");

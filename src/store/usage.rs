@@ -1,8 +1,7 @@
-//! Calls, errors and cost of providers per day and hour, and spending per tenant.
+//! Calls, errors and cost of providers per day and hour.
 //!
 //! Each batch of figures has an id and is added once, even if a lost reply repeats the write. Times are UTC.
 
-use std::collections::BTreeMap;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::Serialize;
@@ -99,36 +98,6 @@ impl Store {
             });
         }
         Ok(usage)
-    }
-
-    /// Adds this process's spending by tenant, once per batch. Returns the spending of all processes this month, USD.
-    pub async fn add_tenant_spending(
-        &self,
-        spent: &Batch<BTreeMap<String, f64>>,
-    ) -> Result<BTreeMap<String, f64>, StoreError> {
-        let (names, usd): (Vec<&str>, Vec<f64>) = spent.figures.iter().map(|(name, usd)| (name.as_str(), *usd)).unzip();
-        let rows = sqlx::query(
-            "WITH month AS (SELECT date_trunc('month', now() AT TIME ZONE 'UTC')::date AS day),
-             new AS (
-                 INSERT INTO counted_batches (batch) SELECT $3 WHERE cardinality($1::text[]) > 0
-                 ON CONFLICT DO NOTHING RETURNING batch),
-             added AS (
-                 SELECT tenant, usd FROM unnest($1::text[], $2::float8[]) AS row(tenant, usd)
-                 WHERE EXISTS (SELECT FROM new)),
-             written AS (
-                 INSERT INTO tenant_spending AS stored (month, tenant, usd)
-                 SELECT day, tenant, usd FROM added, month ORDER BY tenant
-                 ON CONFLICT (month, tenant) DO UPDATE SET usd = stored.usd + excluded.usd RETURNING tenant, usd)
-             SELECT tenant, usd FROM written
-             UNION ALL SELECT tenant, usd FROM tenant_spending, month
-             WHERE tenant_spending.month = day AND tenant NOT IN (SELECT tenant FROM written)",
-        )
-        .bind(names)
-        .bind(usd)
-        .bind(&spent.id)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter().map(|row| Ok((row.try_get("tenant")?, row.try_get("usd")?))).collect()
     }
 
     pub async fn month_spend(&self, now: DateTime<Utc>) -> Result<f64, StoreError> {

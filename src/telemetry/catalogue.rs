@@ -403,8 +403,6 @@ metrics! {
     SPEND = Gauge, Usd, "spend_usd", [label("period", &["day", "month"])], "US dollars all processes spent today and this month.";
     SPEND_LIMIT = Gauge, Usd, "spend_limit_usd", [label("period", &["day", "month"])],
         "The daily budget, which warns, and the monthly cap, which stops paid calls.";
-    TENANT_SHARE_USED = Gauge, Count, "tenant_share_used_ratio", [],
-        "Of the tenant that has used most of its share of the monthly cap: how much of it. 0 without tenants, 1 when it is used up.";
     PAGE_FETCHES = Counter, Count, "page_fetches_total", [label("outcome", PAGE_OUTCOMES)],
         "Pages asked for: read, unchanged since they were stored, or why there is none.";
     PAGE_BYTES = Counter, Bytes, "page_read_bytes_total", [], "Bytes of pages read, decompressed.";

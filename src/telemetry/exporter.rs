@@ -173,7 +173,6 @@ pub(super) mod tests {
         record::provider_cost("brave", 0.005);
         record::provider_cost("brave", f64::NAN);
         record::spend(1.5, 20.0, 100.0, 2000.0);
-        record::tenant_share_used(0.5);
         record::page_fetched("ok");
         record::page_read(30_000);
         record::feeds(12, 1);

@@ -235,11 +235,6 @@ pub fn spend(day_usd: f64, month_usd: f64, daily_budget_usd: f64, monthly_cap_us
     set(&c::SPEND_LIMIT, [("period", "month")], monthly_cap_usd);
 }
 
-/// The used share of the tenant that used most of its share.
-pub fn tenant_share_used(ratio: f64) {
-    set(&c::TENANT_SHARE_USED, [], ratio);
-}
-
 /// `outcome` is one of [`c::PAGE_OUTCOMES`].
 pub fn page_fetched(outcome: &str) {
     count(&c::PAGE_FETCHES, [("outcome", outcome)], 1);

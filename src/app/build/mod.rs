@@ -41,7 +41,7 @@ use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
-use crate::outbound::{BreakerSync, BuildError, HttpClient, Tenant, Tenants};
+use crate::outbound::{BreakerSync, BuildError, HttpClient};
 use crate::parsing::Parsers;
 use crate::pipeline::rescore::Terms;
 use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
@@ -232,10 +232,6 @@ async fn assemble(
     let followers = followers.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Before the first call.
     learn(store, &followers).await?;
-    let tenants = tenants(config);
-    if !tenants.is_empty() {
-        tenants.learn(store.add_tenant_spending(&tenants.hand_over()).await?);
-    }
     if !is_live {
         apart(&mut providers, exchanges);
     }
@@ -261,7 +257,6 @@ async fn assemble(
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
-        tenants: Arc::clone(&tenants),
         latencies: Latencies::default(),
         basis: OnceLock::new(),
     });
@@ -271,13 +266,6 @@ async fn assemble(
     supervisor.spawn("the answer writer", &behind.stopping(), behind.clone().run());
     let queue = queue(config, purpose, store, clock, supervisor, None).await?;
     Ok(Assembled { services, queue, usage, followers, behind })
-}
-
-fn tenants(config: &Config) -> Arc<Tenants> {
-    let cap = config.enrichment.monthly_cap_usd;
-    let shares = config.tenants.shares.iter();
-    let all = shares.map(|one| Tenant { name: one.name.clone(), channels: one.channels.clone(), usd: cap * one.share });
-    Arc::new(Tenants::new(all.collect()))
 }
 
 fn log_parts(services: &Services) {
@@ -343,7 +331,6 @@ pub(super) async fn judging(
         fact_check_cache: caches.fact_check(),
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
-        tenants: tenants(config),
         latencies: Latencies::default(),
         basis: OnceLock::new(),
     }))

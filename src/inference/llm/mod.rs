@@ -36,7 +36,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cache::Refused;
-use crate::outbound::{AskError, TenantBudget};
+use crate::outbound::AskError;
 
 pub use model::{LanguageModel, ModelSettings, in_judges};
 pub use prices::Prices;
@@ -189,7 +189,7 @@ impl LlmError {
 
 impl Refused for LlmError {
     fn is_caller_specific(&self) -> bool {
-        matches!(self, Self::Ask(AskError::Deadline | AskError::ShareUsed) | Self::ItemLimit)
+        matches!(self, Self::Ask(AskError::Deadline) | Self::ItemLimit)
     }
 
     fn deadline() -> Self {
@@ -203,7 +203,6 @@ pub struct ItemSpend {
     max_calls: u32,
     max_usd: f64,
     spent: Mutex<Spent>,
-    tenant_budget: Option<TenantBudget>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -216,16 +215,7 @@ pub struct Spent {
 
 impl ItemSpend {
     pub fn new(max_calls: u32, max_usd: f64) -> Self {
-        Self { max_calls, max_usd, spent: Mutex::default(), tenant_budget: None }
-    }
-
-    /// Charges the tenant's share of the monthly cap.
-    pub(crate) fn paid_from(self, tenant_budget: Option<TenantBudget>) -> Self {
-        Self { tenant_budget, ..self }
-    }
-
-    fn tenant_budget(&self) -> Option<TenantBudget> {
-        self.tenant_budget.clone()
+        Self { max_calls, max_usd, spent: Mutex::default() }
     }
 
     /// Reserves a call of at most `usd`, or fails.

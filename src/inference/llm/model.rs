@@ -273,7 +273,7 @@ impl LanguageModel {
     async fn paid<T: Send>(&self, exchange: &Exchange<'_, T>, spend: &ItemSpend, until: Until) -> Result<T, LlmError> {
         spend.take(exchange.estimate)?;
         let purpose = exchange.question.purpose;
-        let meter = AskMeter::paid_from(spend.tenant_budget());
+        let meter = AskMeter::default();
         meter.hurry(purpose.patience());
         let mut taken = Taken { spend, purpose, meter: &meter, estimate: exchange.estimate, is_settled: false };
         let read = match self.places.take(purpose.priority(), until).await {

@@ -256,7 +256,7 @@ impl<'r> Round<'r> {
     ) -> Result<Arc<Answer>, AskError> {
         let name = provider.name();
         let mut call =
-            Call { round: self, name, meter: self.journal.meter(), started: Instant::now(), answered: false };
+            Call { round: self, name, meter: AskMeter::default(), started: Instant::now(), answered: false };
         // Shared calls are charged to the item that started them.
         let asker = Asker { until, meter: &call.meter };
         let asked = async {

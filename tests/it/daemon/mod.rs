@@ -37,6 +37,5 @@ mod replies;
 mod round_trips;
 #[cfg(feature = "embedded")]
 mod surface;
-mod tenants;
 mod traces;
 mod work;
