@@ -157,17 +157,16 @@ pub(super) async fn run() -> anyhow::Result<()> {
     let each = before.min(after).as_secs_f64() / lines.len() as f64;
     let unit = if folder.manifest.task == Task::Embedding { "texts" } else { "pairs" };
     let name = &folder.manifest.name;
-    let runtime = if cfg!(feature = "ort") { "ort" } else { "rten" };
     if arguments.json {
         let figures = serde_json::json!({
-            "model": name, "runtime": runtime, "unit": unit, "count": lines.len(), "per_second": 1.0 / each,
+            "model": name, "runtime": "rten", "unit": unit, "count": lines.len(), "per_second": 1.0 / each,
             "ms_each": each * 1e3, "load_ms": loaded.as_secs_f64() * 1e3, "resident_mib": resident, "beside": others,
         });
         println!("{figures}");
         return Ok(());
     }
     println!(
-        "{name}, {runtime}: {:.0} {unit} a second ({:.2} ms each, {} of them), loaded in {:.0} ms, {:.0} MiB resident",
+        "{name}, rten: {:.0} {unit} a second ({:.2} ms each, {} of them), loaded in {:.0} ms, {:.0} MiB resident",
         1.0 / each,
         each * 1e3,
         lines.len(),

@@ -152,9 +152,9 @@ pub enum Command {
         #[command(subcommand)]
         action: TokensAction,
     },
-    /// List models, verify them, and download others.
+    /// List models and verify them.
     #[command(
-        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n  MODELS_DIR=/var/lib/corroborate/models corroborate models pull multilingual\n\nModels for English, Russian and Ukrainian ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is also a model."
+        after_help = "Examples:\n  corroborate models\n  corroborate models verify\n\nModels for English, Russian and Ukrainian ship with the program. A folder in MODELS_DIR with an ONNX graph,\nits tokenizer.json and a model.toml is also a model."
     )]
     Models {
         #[command(subcommand)]

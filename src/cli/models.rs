@@ -1,11 +1,10 @@
-//! `models`: lists, verifies and downloads models.
+//! `models`: lists and verifies models.
 //!
 //! Models are in `MODELS_DIR`, in the binary and on servers.
 
 #[cfg(feature = "models")]
 mod pairs;
 mod probe;
-mod pull;
 mod verify;
 
 use std::fmt::Write as _;
@@ -18,7 +17,7 @@ use super::failure::Failure;
 use super::output::{Colour, Output};
 use crate::config::Config;
 use crate::domain::{Clock, SystemClock};
-use crate::inference::choice::{self, choose, together};
+use crate::inference::choice::{self, choose};
 use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::{Embedder as _, ModelFolder, Reranker as _, StanceModel as _, Task, scan};
 use crate::judging::plain::plain;
@@ -28,9 +27,6 @@ pub(super) async fn run(config: &Config, action: Option<ModelsAction>, output: O
     match action {
         None | Some(ModelsAction::List) => list(config, output).await,
         Some(ModelsAction::Verify { names }) => verify::run(config, &names, output).await,
-        Some(ModelsAction::Pull { set, hub, revision }) => {
-            pull::run(config, set.as_deref(), hub, revision.as_deref(), output).await
-        }
     }
 }
 
@@ -79,7 +75,7 @@ struct Row {
     origin: Option<String>,
 }
 
-/// Per task: one name, several joined with `+`, or the word for none.
+/// Per task: the name, or the word for none.
 #[derive(Debug, Serialize)]
 struct InUse {
     embedding: String,
@@ -116,9 +112,9 @@ impl Stock {
             if let Some((_, name, location)) = served.iter().find(|(of, ..)| *of == task) {
                 return vec![(name.clone(), location.clone())];
             }
-            match together(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped) {
-                Ok(folders) => {
-                    folders.into_iter().map(|folder| (folder.manifest.name.clone(), folder.location())).collect()
+            match choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped) {
+                Ok(folder) => {
+                    folder.into_iter().map(|folder| (folder.manifest.name.clone(), folder.location())).collect()
                 }
                 Err(error) => {
                     problems.push(error.to_string());
@@ -188,9 +184,7 @@ async fn list(config: &Config, output: Output) -> Result<(), Failure> {
         output.problem(&format!("problem: {problem}"));
     }
     if config.models_dir.is_none() {
-        output.hint(
-            "MODELS_DIR is not set: only what ships can be used; `corroborate models pull` fetches others into it",
-        );
+        output.hint("MODELS_DIR is not set; only the shipped models can be used");
     }
     Ok(())
 }

@@ -443,9 +443,6 @@ pub struct InferenceConfig {
     pub api_key: Option<ApiKey>,
     /// For OpenAI-compatible servers with several models.
     pub embedding_model: Option<String>,
-    /// For `corroborate models pull`.
-    #[serde(default, deserialize_with = "secret")]
-    pub hub_token: Option<SecretString>,
     /// Per call.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,

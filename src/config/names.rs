@@ -457,12 +457,6 @@ fn model_keys() -> Vec<Key> {
             Kind::Text,
             "model name for an OpenAI-compatible embedding server",
         ),
-        Key::named(
-            "inference.hub_token",
-            "INFERENCE_HUB_TOKEN",
-            Kind::Secret(SecretKind::Header),
-            "token of the model hub",
-        ),
         Key::named("inference.timeout", "INFERENCE_TIMEOUT", CALL, "longest time of one call to these servers"),
         // pgvector indexes at most 2,000 dimensions.
         Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),

@@ -1,8 +1,8 @@
 //! Selects the model of each task from the model folders, by the configuration.
 //!
-//! [`choose`] selects one model, [`together`] all that work together. Nothing is loaded here.
+//! Nothing is loaded here.
 
-use super::{ModelFolder, Task, sets};
+use super::{ModelFolder, Task};
 use crate::config::InferenceConfig;
 
 /// Selects the best available model.
@@ -81,48 +81,15 @@ pub fn choose<'a>(
     Ok(all().next())
 }
 
-/// Returns the models that work together; a text goes to the first that reads it.
-///
-/// Only stance can have several: vectors of two models are not comparable, and relevance has one scale. A named model
-/// or the operator's own works alone. A pulled model of a set follows the bundled ones, which keep the languages that
-/// they were measured for.
-///
-/// # Errors
-/// Those of [`choose`].
-pub fn together<'a>(
-    task: Task,
-    wanted: &str,
-    brought: &'a [ModelFolder],
-    shipped: &'a [ModelFolder],
-) -> Result<Vec<&'a ModelFolder>, ChoiceError> {
-    let Some(chosen) = choose(task, wanted, brought, shipped)? else { return Ok(Vec::new()) };
-    let is_chosen = |folder: &&ModelFolder| std::ptr::eq(*folder, chosen);
-    let others = || shipped.iter().filter(|folder| folder.manifest.task == task && !is_chosen(folder));
-    let alone = task != Task::Stance || wanted != AUTO;
-    Ok(if alone {
-        vec![chosen]
-    } else if shipped.iter().any(|folder| is_chosen(&folder)) {
-        std::iter::once(chosen).chain(others()).collect()
-    } else if sets::model_of(&chosen.manifest).is_some() {
-        others().chain(std::iter::once(chosen)).collect()
-    } else {
-        vec![chosen]
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn folder(name: &str, task: &str) -> ModelFolder {
-        folder_with(name, task, "")
-    }
-
-    fn folder_with(name: &str, task: &str, more: &str) -> ModelFolder {
         let dir = tempfile::tempdir().unwrap();
         let labels = if task == "stance" { "labels = [\"entail\", \"not_entail\"]" } else { "" };
         let text = format!(
-            "name = \"{name}\"\ntask = \"{task}\"\nmodel = \"m\"\ntokenizer = \"t\"\nmax_length = 64\n{labels}\n{more}\n"
+            "name = \"{name}\"\ntask = \"{task}\"\nmodel = \"m\"\ntokenizer = \"t\"\nmax_length = 64\n{labels}\n"
         );
         std::fs::write(dir.path().join("model.toml"), text).unwrap();
         ModelFolder::read(dir.path()).unwrap()
@@ -140,28 +107,6 @@ mod tests {
         assert_eq!(name("small", &brought).as_deref(), Some("small"));
         assert_eq!(name("rules", &brought), None);
         assert!(choose(Task::Embedding, AUTO, &brought, &shipped).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_set_is_for_what_those_that_ship_do_not_read_and_what_is_named_works_alone() {
-        let shipped = [folder("small", "stance"), folder("ranker", "relevance")];
-        let origin = "origin = \"MoritzLaurer/mDeBERTa-v3-base-mnli-xnli@0123\"";
-        let pulled = [folder_with("mdeberta-v3-base-xnli", "stance", origin)];
-        let own = [folder("mine", "stance")];
-        let names = |wanted: &str, brought: &[ModelFolder]| -> Vec<String> {
-            let found = together(Task::Stance, wanted, brought, &shipped).unwrap();
-            found.into_iter().map(|folder| folder.manifest.name.clone()).collect()
-        };
-        assert_eq!(names(AUTO, &pulled), ["small", "mdeberta-v3-base-xnli"]);
-        assert_eq!(names("mdeberta-v3-base-xnli", &pulled), ["mdeberta-v3-base-xnli"]);
-        assert_eq!(names("small", &pulled), ["small"]);
-        assert_eq!(names(AUTO, &own), ["mine"], "a model of the operator's own is preferred to what ships");
-        assert_eq!(names(AUTO, &[]), ["small"]);
-        assert!(names("rules", &pulled).is_empty());
-        let two = [folder("first", "stance"), folder("second", "stance")];
-        let both = together(Task::Stance, AUTO, &[], &two).unwrap();
-        assert_eq!(both.iter().map(|one| one.manifest.name.as_str()).collect::<Vec<_>>(), ["first", "second"]);
-        assert_eq!(together(Task::Relevance, AUTO, &[], &shipped).unwrap().len(), 1);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum ModelError {
     Graph { location: String, file: String, detail: String },
     #[error(
         "the model in {location} needs the operator {operator}, which this runtime does not have: export it with a \
-         current opset and without fused operators, or build with `--features ort` and use ONNX Runtime ({detail})"
+         current opset and without fused operators, or serve the model with a text-embeddings-inference server ({detail})"
     )]
     Operator { location: String, operator: String, detail: String },
     #[error(

@@ -119,8 +119,8 @@ pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> 
     let is_settled = unread.is_empty() || (has_translator && would_help);
     (!is_settled).then(|| {
         format!(
-            "no model reads {}: claims in it are compared by words alone; run `corroborate models pull multilingual` and set \
-             MODELS_DIR{or_translate}",
+            "no model reads {}: claims in it are compared by words alone; put a multilingual NLI \
+             model into MODELS_DIR{or_translate}",
             unread.join(" or ")
         )
     })
@@ -176,7 +176,7 @@ mod tests {
         let rules = RuleStance { min_agreement: 0.65 };
         let routed = |languages| RoutedStance::new(std::sync::Arc::new(rules), languages, rules);
         let told = advice(&routed(english()), false).unwrap();
-        assert!(told.contains("Russian or Ukrainian") && told.contains("models pull multilingual"), "{told}");
+        assert!(told.contains("Russian or Ukrainian") && told.contains("MODELS_DIR"), "{told}");
         assert_eq!(advice(&routed(english()), true), None, "a translator puts them into English");
         assert_eq!(advice(&routed(ModelLanguages::every()), false), None);
         let alone = advice(&rules, true).unwrap();

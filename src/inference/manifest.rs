@@ -189,6 +189,11 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Returns the expected correct answers of 100 pairs; `None` if unknown.
+    pub fn expected_of(&self, language: &str) -> Option<u8> {
+        self.expected.iter().find(|(own, _)| own.eq_ignore_ascii_case(language)).map(|(_, right)| *right)
+    }
+
     pub fn files(&self) -> Vec<&str> {
         let mut files = vec![self.model.as_str(), self.tokenizer.as_str()];
         files.extend(

@@ -13,11 +13,9 @@ pub mod llm;
 #[cfg(feature = "models")]
 pub mod local;
 mod manifest;
-pub mod pull;
 pub mod remote;
 pub mod routed;
 pub mod rules;
-pub mod sets;
 pub mod steps;
 pub mod translation;
 

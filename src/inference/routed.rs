@@ -96,86 +96,52 @@ impl Embedder for RoutedEmbedder {
     }
 }
 
-/// Stance models combined with the rules; the rules alone for other languages. The first model that reads both texts
-/// judges.
+/// A stance model combined with the rules; the rules alone for other languages.
 #[derive(Debug)]
 pub struct RoutedStance {
-    models: Vec<(Arc<dyn StanceModel>, ModelLanguages)>,
+    model: Arc<dyn StanceModel>,
+    languages: ModelLanguages,
     rules: RuleStance,
-    name: String,
 }
 
 impl RoutedStance {
     pub fn new(model: Arc<dyn StanceModel>, languages: ModelLanguages, rules: RuleStance) -> Self {
-        let name = model.name().to_owned();
-        Self { models: vec![(model, languages)], rules, name }
+        Self { model, languages, rules }
     }
 
-    /// Adds a model for texts that the earlier ones do not read.
-    #[must_use]
-    pub fn and(mut self, model: Arc<dyn StanceModel>, languages: ModelLanguages) -> Self {
-        self.name = format!("{}+{}", self.name, model.name());
-        self.models.push((model, languages));
-        self
-    }
-
-    fn by_rule(&self, pair: &Pair) -> crate::domain::evidence::StanceProbabilities {
-        rule_stance(&pair.claim, &pair.passage, self.rules.min_agreement)
-    }
-
-    /// Moves the pairs that the model reads from `rest` to `judged`.
-    async fn judged_by(
-        &self,
-        (model, languages): &(Arc<dyn StanceModel>, ModelLanguages),
-        rest: &mut Vec<(usize, Pair)>,
-        judged: &mut Vec<(usize, Judgement)>,
-    ) -> Result<(), InferenceError> {
-        let reads = |pair: &Pair| languages.read(&pair.claim.text) && languages.read(&pair.passage.text);
-        let (read, unread): (Vec<_>, Vec<_>) = std::mem::take(rest).into_iter().partition(|(_, pair)| reads(pair));
-        *rest = unread;
-        let (positions, asked): (Vec<usize>, Vec<Pair>) = read.into_iter().unzip();
-        if asked.is_empty() {
-            return Ok(());
+    async fn by_model(&self, pairs: &[Pair]) -> Result<Vec<Judgement>, InferenceError> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
         }
-        let answers = model.judge(&asked).await?;
-        if answers.len() != asked.len() {
-            return Err(miscounted(model.name()));
-        }
-        for ((position, mut judgement), pair) in positions.into_iter().zip(answers).zip(&asked) {
-            let both = combine(judgement.probabilities, self.by_rule(pair));
+        let mut answers = self.model.judge(pairs).await?;
+        for (judgement, pair) in answers.iter_mut().zip(pairs) {
+            let by_rule = rule_stance(&pair.claim, &pair.passage, self.rules.min_agreement);
+            let both = combine(judgement.probabilities, by_rule);
             judgement.probabilities = capped(&pair.claim, &pair.passage, both);
-            judged.push((position, judgement));
         }
-        Ok(())
+        Ok(answers)
     }
 }
 
 impl StanceModel for RoutedStance {
     fn name(&self) -> &str {
-        &self.name
+        self.model.name()
     }
 
     fn reads(&self, text: &str) -> bool {
-        self.models.iter().any(|(_, languages)| languages.read(text))
+        self.languages.read(text)
     }
 
-    /// Returns the pivot of the first model; `None` if any model reads every language.
+    /// Returns `None` if the model reads every language.
     fn pivot(&self) -> Option<&str> {
-        let is_all_read = self.models.iter().any(|(_, languages)| languages.is_every());
-        self.models.first().filter(|_| !is_all_read).and_then(|(_, languages)| languages.pivot())
+        if self.languages.is_every() { None } else { self.languages.pivot() }
     }
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
-            let mut rest: Vec<(usize, Pair)> = pairs.iter().cloned().enumerate().collect();
-            let mut judged = Vec::with_capacity(pairs.len());
-            for model in &self.models {
-                self.judged_by(model, &mut rest, &mut judged).await?;
-            }
-            let (positions, others): (Vec<usize>, Vec<Pair>) = rest.into_iter().unzip();
-            judged.extend(positions.into_iter().zip(self.rules.judge(&others).await?));
-            judged.sort_by_key(|(position, _)| *position);
-            Ok(judged.into_iter().map(|(_, judgement)| judgement).collect())
+            let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
+            let (by_model, by_rule) = (self.by_model(&asked).await?, self.rules.judge(&others).await?);
+            merged(pairs.len(), [(read, by_model), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))
         })
     }
 }
@@ -311,24 +277,15 @@ mod tests {
         Pair { claim: profile(claim), passage: profile(passage) }
     }
 
-    #[tokio::test]
-    async fn a_pair_goes_to_the_first_model_that_reads_both_of_its_texts() {
-        let (one, other) = (Arc::new(Constant::default()), Arc::new(Constant::default()));
-        let three = ModelLanguages::new(&["ru", "uk", "en"].map(str::to_owned));
-        let routed = RoutedStance::new(Arc::clone(&one) as _, english(), RuleStance { min_agreement: 0.65 })
-            .and(Arc::clone(&other) as _, three);
-        let (english, russian) = ("The council approved the budget.", "Совет утвердил бюджет города на будущий год.");
+    #[test]
+    fn model_of_every_language_needs_no_translation() {
+        let routed = |languages| {
+            RoutedStance::new(Arc::new(Constant::default()), languages, RuleStance { min_agreement: 0.65 })
+        };
         let greek = "Το συμβούλιο ενέκρινε τον προϋπολογισμό της πόλης για το επόμενο έτος.";
-        let pairs = [pair(russian, english), pair(english, english), pair(greek, english), pair(russian, russian)];
-        let judged = routed.judge(&pairs).await.unwrap();
-        let judges: Vec<&str> = judged.iter().map(|one| &*one.judge).collect();
-        assert_eq!(judges, ["model:constant", "model:constant", "rules", "model:constant"]);
-        assert_eq!((one.asked(), other.asked()), (1, 2));
-        assert_eq!(routed.name(), "model:constant+model:constant");
-        assert!(routed.reads(russian) && routed.reads(english) && !routed.reads(greek));
-        assert_eq!(routed.pivot(), Some("en"));
-        let all = routed.and(Arc::clone(&other) as _, ModelLanguages::every());
-        assert!(all.reads(greek) && all.pivot().is_none(), "nothing has to be translated for it");
+        assert!(!routed(english()).reads(greek) && routed(english()).pivot() == Some("en"));
+        let all = routed(ModelLanguages::every());
+        assert!(all.reads(greek) && all.pivot().is_none());
     }
 
     #[tokio::test]

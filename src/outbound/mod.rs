@@ -28,7 +28,6 @@ mod fleet;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
-pub mod hub;
 mod identity;
 mod inquiry;
 #[cfg(test)]

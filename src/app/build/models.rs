@@ -7,11 +7,11 @@ use std::sync::Arc;
 use super::{AppError, setup};
 use crate::config::Config;
 use crate::domain::Clock;
-use crate::inference::choice::{self, AUTO, choose, together};
+use crate::inference::choice::{self, AUTO, choose};
 use crate::inference::languages::ModelLanguages;
 use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::routed::{EmbeddingReranker, RoutedEmbedder, RoutedReranker, RoutedStance};
-use crate::inference::{Embedder, Fallback, ModelFolder, Models, Reranker, StanceModel, Task, scan, sets};
+use crate::inference::{Embedder, Fallback, ModelFolder, Models, Reranker, StanceModel, Task, scan};
 use crate::outbound::HttpClient;
 use crate::supervisor::Supervisor;
 
@@ -73,19 +73,11 @@ impl Choice<'_> {
         if let Some(remote) = &self.remote.stance {
             return Ok(Arc::new(RoutedStance::new(Arc::new(remote.clone()), ModelLanguages::every(), rules)));
         }
-        let wanted = choice::wanted(&self.config.inference, Task::Stance);
-        let folders = together(Task::Stance, wanted, &self.brought, &self.shipped);
-        let mut routed: Option<RoutedStance> = None;
-        for folder in folders.map_err(|error| setup("models", error))? {
-            let languages = ModelLanguages::new(&folder.manifest.languages);
-            let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
-            // The rules judge in addition to a model.
-            routed = Some(match routed {
-                None => RoutedStance::new(model, languages, rules),
-                Some(routed) => routed.and(model, languages),
-            });
-        }
-        Ok(routed.map_or_else(|| Arc::new(rules) as Arc<dyn StanceModel>, |routed| Arc::new(routed)))
+        let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
+        let languages = ModelLanguages::new(&folder.manifest.languages);
+        let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
+        // The rules judge in addition to a model.
+        Ok(Arc::new(RoutedStance::new(model, languages, rules)))
     }
 
     fn reranker(&self, embedder: &Arc<dyn Embedder>) -> Result<Arc<dyn Reranker>, AppError> {
@@ -100,7 +92,7 @@ impl Choice<'_> {
         // A server does not report its cosine range, and another model's range would put every passage on topic.
         let own = self.own_embedder()?;
         if self.config.inference.reranker == AUTO
-            && let Some(range) = own.and_then(|folder| sets::cosine_of(&folder.manifest))
+            && let Some(range) = own.and_then(|folder| folder.manifest.cosine)
         {
             return Ok(Arc::new(EmbeddingReranker::new(embedder.as_ref(), range)));
         }
@@ -241,54 +233,6 @@ mod tests {
         };
         let judged = models.stance.judge(&[pair(&vectors), pair(&[Vec::new(), Vec::new()])]).await.unwrap();
         assert_ne!(judged[0].probabilities, judged[1].probabilities);
-    }
-
-    #[cfg(feature = "models")]
-    fn pulled(models: &std::path::Path, fixture: &str, name: &str, repository: &str) {
-        let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(fixture);
-        let place = models.join(name);
-        std::fs::create_dir(&place).unwrap();
-        for file in ["model.onnx", "tokenizer.json"] {
-            std::fs::copy(from.join(file), place.join(file)).unwrap();
-        }
-        let line = |line: &str| match line.split(" = ").next() {
-            Some("name") => format!("name = \"{name}\""),
-            Some("origin") => format!("origin = \"{repository}@0123\""),
-            _ => line.to_owned(),
-        };
-        let manifest = std::fs::read_to_string(from.join("model.toml")).unwrap();
-        let manifest: Vec<String> = manifest.lines().map(line).collect();
-        std::fs::write(place.join("model.toml"), manifest.join("\n")).unwrap();
-    }
-
-    #[cfg(feature = "models")]
-    #[tokio::test]
-    async fn a_pulled_set_judges_what_those_that_ship_do_not_read_and_ranks_by_its_own_cosine() {
-        use crate::inference::Pair;
-        use crate::judging::profile::TextProfile;
-
-        let folder = tempfile::tempdir().unwrap();
-        let judge = "mdeberta-v3-base-xnli";
-        pulled(folder.path(), "deberta-v3-stance-dynamic", judge, "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli");
-        let (embedder, repository) = ("multilingual-e5-small", "intfloat/multilingual-e5-small");
-        pulled(folder.path(), "xlm-roberta-embedding-int8", embedder, repository);
-        let mut config = Config { models_dir: Some(folder.path().to_owned()), ..Config::built_in() };
-        let clock: Arc<dyn Clock> = Arc::new(crate::domain::SystemClock);
-        let profile = |text: &str| Arc::new(TextProfile::new(text, None, None, &[]));
-        let english = profile("The mayor resigned on Monday because the council had no trust in him.");
-        let greek = profile("Ο δήμαρχος παραιτήθηκε τη Δευτέρα επειδή το συμβούλιο δεν τον εμπιστευόταν.");
-        let pairs = [&english, &greek].map(|text| Pair { claim: Arc::clone(text), passage: Arc::clone(&english) });
-        let mut judges = Vec::new();
-        for wanted in [AUTO, judge] {
-            config.inference.stance = wanted.to_owned();
-            let models = build(&config, &clock, &Fallback::new(384, 0.65), Patience::NONE, &Supervisor::default())
-                .await
-                .unwrap();
-            assert_eq!(models.reranker.name(), "cosine of multilingual-e5-small");
-            judges.extend(models.stance.judge(&pairs).await.unwrap().into_iter().map(|one| one.judge.to_string()));
-        }
-        let (shipped, pulled) = ("model:mpnet-nli-en-ru-uk-int8", "model:mdeberta-v3-base-xnli");
-        assert_eq!(judges, [shipped, pulled, pulled, pulled]);
     }
 
     #[tokio::test]

@@ -109,20 +109,6 @@ pub enum ModelsAction {
         /// Names as `models list` shows them; all when absent.
         names: Vec<String>,
     },
-    /// Download a named set of models from a hub into `MODELS_DIR`.
-    #[command(
-        after_help = "Examples:\n  corroborate models pull                          lists the sets\n  corroborate models pull multilingual\n  corroborate models pull multilingual --hub https://mirror.example.org\n\nRun the command again to resume an interrupted download. Checksums are verified and written to model.toml, where\n`models verify` and the daemon's start check them."
-    )]
-    Pull {
-        /// Name of the set; without a name the sets are listed.
-        set: Option<String>,
-        /// The hub's address; a mirror has the same paths.
-        #[arg(long, value_name = "URL", default_value = crate::outbound::hub::DEFAULT_HUB)]
-        hub: url::Url,
-        /// A branch, tag or commit of the repositories instead of the tested one. The checksums then come from the hub.
-        #[arg(long)]
-        revision: Option<String>,
-    },
 }
 
 /// An action on dead letters.

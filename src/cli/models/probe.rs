@@ -4,7 +4,6 @@
 
 use crate::inference::ModelFolder;
 #[cfg(feature = "models")]
-use crate::inference::sets;
 
 pub(super) struct Probed {
     pub(super) told: String,
@@ -32,7 +31,7 @@ pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
     } else {
         format!("loaded in {took} ms, {what} {} ({asked} in {seconds:.1} s)", told.join(", "))
     };
-    let weak = loading::weakness(&shares, loaded.floor(), |language| sets::expected_of(&folder.manifest, language));
+    let weak = loading::weakness(&shares, loaded.floor(), |language| folder.manifest.expected_of(language));
     Ok(Probed { told, weak })
 }
 
@@ -234,7 +233,7 @@ mod loading {
         #[test]
         fn what_ships_says_what_is_expected_of_it() {
             for folder in ModelFolder::bundled() {
-                let expected = |language| crate::inference::sets::expected_of(&folder.manifest, language);
+                let expected = |language| folder.manifest.expected_of(language);
                 let languages = &folder.manifest.languages;
                 assert!(languages.iter().all(|language| expected(language.as_str()).is_some()), "{languages:?}");
             }

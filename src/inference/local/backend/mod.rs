@@ -1,10 +1,7 @@
 //! The interface to a model runtime: token rows in, numbers out.
 //!
-//! `rten` is built in; ONNX Runtime needs the feature `ort`. To add one: implement [`Backend`] and select it in
-//! [`load`].
+//! To add one: implement [`Backend`] and select it in [`load`].
 
-#[cfg(feature = "ort")]
-mod onnxruntime;
 mod rten;
 
 use std::fmt::Debug;
@@ -30,15 +27,6 @@ pub(super) trait Backend: Send + Debug {
 /// # Errors
 /// Invalid files, unknown operators and inputs.
 pub(super) fn load(folder: &ModelFolder) -> Result<Box<dyn Backend>, ModelError> {
-    #[cfg(feature = "ort")]
-    match onnxruntime::library() {
-        Ok(library) => return Ok(Box::new(onnxruntime::OnnxRuntime::load(folder, library)?)),
-        Err(reason) => tracing::warn!(
-            reason,
-            model = folder.manifest.name,
-            "ONNX Runtime not found; using the built-in runtime. Set ORT_DYLIB_PATH to its library"
-        ),
-    }
     Ok(Box::new(rten::Rten::load(folder)?))
 }
 
