@@ -42,14 +42,14 @@ class Source:
 
 #: Files of the folder of natural language inference data, by name. A file that is not named here is not read.
 PUBLIC = {
-    "fever": Source("FEVER (Wikipedia)", "CC BY-SA 3.0", 1692),
-    "exfever": Source("EX-FEVER, people's explanations", "MIT; texts CC BY-SA", 470),
-    "feverous_dev": Source("FEVEROUS development set, sentence evidence (Wikipedia)", "CC BY-SA 3.0", 658),
+    "fever": Source("FEVER (Wikipedia)", "CC BY-SA 3.0", 3600),
+    "exfever": Source("EX-FEVER, people's explanations", "MIT; texts CC BY-SA", 1000),
+    "feverous_dev": Source("FEVEROUS development set, sentence evidence (Wikipedia)", "CC BY-SA 3.0", 1500),
     "vitaminc_sample": Source("a sample of VitaminC (Wikipedia)", "CC BY-SA 3.0", 282),
-    "check_covid": Source("Check-COVID: claims of the news, sentences of papers", "MIT", 658),
-    "mnli": Source("MultiNLI, in part", "OANC, CC BY 3.0, CC BY-SA 3.0, MIT", 2820),
-    "snli_devtest": Source("SNLI, development and test sets", "CC BY-SA 4.0", 658),
-    "snli_cad": Source("SNLI, counterfactually augmented", "Apache-2.0", 470),
+    "check_covid": Source("Check-COVID: claims of the news, sentences of papers", "MIT", 1000),
+    "mnli": Source("MultiNLI, in part", "OANC, CC BY 3.0, CC BY-SA 3.0, MIT", 5000),
+    "snli_devtest": Source("SNLI, development and test sets", "CC BY-SA 4.0", 1000),
+    "snli_cad": Source("SNLI, counterfactually augmented", "Apache-2.0", 700),
     "negation_nli": Source("negation and NLI", "MIT", 470),
     "conjnli": Source("ConjNLI", "MIT", 94),
     "conjnli_adv15k": Source("ConjNLI, adversarial", "MIT", 376),
@@ -59,7 +59,7 @@ PUBLIC = {
     "ambient": Source("AmbiEnt", "CC BY 4.0", 140),
     "folio": Source("FOLIO", "CC BY-SA 4.0", 60),
     "tracie": Source("TRACIE", "Apache-2.0", 60),
-    "summedits": Source("SummEdits: summaries edited by a language model, checked by people", "Apache-2.0", 282),
+    "summedits": Source("SummEdits: summaries edited by a language model, checked by people", "Apache-2.0", 700),
 }
 
 #: The same for what was written for this project (CC0 1.0), by folder under `training/written`: "" is English.
