@@ -18,8 +18,8 @@ use super::terms::GateState;
 
 /// Maximum factor for repeated openings without a success. GDELT's penalty grows with calls made during it.
 const LONGEST_FACTOR: u32 = 8;
-/// Maximum cool-down before jitter. The function `breaker_until` (migration 0036) depends on it: it treats a breaker
-/// that is open for over two days as closed.
+/// Maximum cool-down before jitter. The database function `breaker_until` depends on it: it treats a breaker that is
+/// open for over two days as closed.
 const MAX_OPEN_WAIT: Duration = Duration::from_hours(24);
 /// Minimum cool-down after a throttle: "Retry-After: 0" must not cause a tight loop.
 const SHORTEST_THROTTLE: Duration = Duration::from_secs(1);

@@ -39,6 +39,11 @@ pub enum StoreError {
         "a newer corroborate has changed the schema so that this one cannot run on it any more (it knows migration {known}, {floor} is needed); install the newer version"
     )]
     SchemaNewer { floor: i64, known: i64 },
+    /// The first migration in the database is not the program's.
+    #[error(
+        "this database was created by a development version before 0.1; dump what you need, drop it and create it empty (an embedded store: remove its folder), then run `corroborate migrate`"
+    )]
+    SchemaUnreleased,
     #[error(
         "{pending} migration(s) of the schema have not been run; run `corroborate migrate`, or let `serve` do it with CORROBORATE_DATABASE_MIGRATE=true"
     )]
@@ -149,6 +154,7 @@ impl StoreError {
             Self::MissingVector | Self::OldVector { .. } => "store_no_vector",
             Self::NotPermitted { .. } => "store_permission",
             Self::SchemaNewer { .. } => "store_newer",
+            Self::SchemaUnreleased => "store_unreleased",
             Self::SchemaBehind { .. } => "store_behind",
             Self::SchemaBusy(_) => "store_busy",
             Self::Migration(_) => "store_migration",
@@ -178,6 +184,8 @@ impl StoreError {
                 Self::Statement(inner) => Self::Migration(MigrateError::Execute(inner)),
                 other => other,
             },
+            // Another program created the schema while this one waited for the migration lock.
+            MigrateError::VersionMismatch(super::schema::FIRST_MIGRATION) => Self::SchemaUnreleased,
             other => Self::Migration(other),
         }
     }

@@ -3,6 +3,8 @@
 //! Migrations go forward only, in two steps if the previous version could not run on the result. One release adds new
 //! objects; the next removes the old, so both versions run concurrently. The second step raises the floor
 //! (`oldest_program` in `store_settings`) to the last migration of the oldest program that still works.
+//!
+//! The first migration is the whole schema of release 0.1. Databases of earlier development versions are rejected.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -21,13 +23,16 @@ static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
+/// Number of the migration that creates the schema.
+pub(super) const FIRST_MIGRATION: i64 = 1;
+
 /// How long a migration waits for a table lock. Later statements wait behind it.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MigrationReport {
     pub applied: usize,
-    /// Number of the newest migration; 0 without any. Numbers have gaps.
+    /// Number of the newest migration; 0 without any.
     pub version: i64,
 }
 
@@ -52,6 +57,7 @@ impl Store {
     ///
     /// # Errors
     /// `SchemaBusy` if a table stays locked; completed migrations remain. `SchemaNewer` below the floor.
+    /// `SchemaUnreleased` for a database of a development version.
     pub async fn migrate(&self) -> Result<MigrationReport, StoreError> {
         self.check_vector().await?;
         let before = self.applied().await?;
@@ -67,7 +73,8 @@ impl Store {
     /// Checks that this program can use the schema. Changes nothing.
     ///
     /// # Errors
-    /// `SchemaBehind` if migrations are pending, `SchemaNewer` below the floor.
+    /// `SchemaBehind` if migrations are pending, `SchemaNewer` below the floor, `SchemaUnreleased` for a database of a
+    /// development version.
     pub async fn check_schema(&self) -> Result<(), StoreError> {
         let applied = self.applied().await?;
         self.check_floor(&applied).await?;
@@ -106,15 +113,20 @@ impl Store {
         done
     }
 
+    /// Returns the numbers of the migrations in the database.
     async fn applied(&self) -> Result<BTreeSet<i64>, StoreError> {
         let exists: bool =
             sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&self.pool).await?;
         if !exists {
             return Ok(BTreeSet::new());
         }
-        let versions: Vec<i64> =
-            sqlx::query_scalar("SELECT version FROM _sqlx_migrations WHERE success").fetch_all(&self.pool).await?;
-        Ok(versions.into_iter().collect())
+        let rows: Vec<(i64, Vec<u8>)> = sqlx::query_as("SELECT version, checksum FROM _sqlx_migrations WHERE success")
+            .fetch_all(&self.pool)
+            .await?;
+        if rows.iter().any(|(version, checksum)| *version == FIRST_MIGRATION && !is_first_migration(checksum)) {
+            return Err(StoreError::SchemaUnreleased);
+        }
+        Ok(rows.into_iter().map(|(version, _)| version).collect())
     }
 
     /// Rejects a schema that a newer program made incompatible.
@@ -133,6 +145,10 @@ impl Store {
             _ => Ok(()),
         }
     }
+}
+
+fn is_first_migration(checksum: &[u8]) -> bool {
+    MIGRATOR.iter().any(|migration| migration.version == FIRST_MIGRATION && *migration.checksum == *checksum)
 }
 
 fn pending(applied: &BTreeSet<i64>) -> usize {

@@ -191,7 +191,7 @@ fn every_migration_leaves_what_the_version_before_uses_or_keeps_that_version_out
             );
         }
     }
-    assert!(read > 20, "{read} migrations were read");
+    assert!(read > 0, "no migration was read");
 }
 
 #[test]
