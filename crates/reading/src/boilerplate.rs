@@ -124,10 +124,7 @@ pub(super) fn is_end(line: &str) -> bool {
 
 fn is_stamp(line: &str) -> bool {
     let rest = STAMP.as_ref().and_then(|regex| regex.captures(line)).and_then(|found| found.name("rest"));
-    rest.is_some_and(|rest| {
-        dates::parse_dated(rest.as_str()).or_else(|| dates::date_within(rest.as_str())).is_some()
-            || is_match(&TIME, rest.as_str())
-    })
+    rest.is_some_and(|rest| dates::parse_dated(rest.as_str()).is_some() || is_match(&TIME, rest.as_str()))
 }
 
 pub(super) fn is_origin(line: &str) -> bool {

@@ -1,8 +1,22 @@
-//! Parses dates as pages write them. Ambiguous dates are rejected, because a wrong date changes freshness and verdicts.
+//! Parses dates as pages and feeds write them.
+//!
+//! 1. Removes the time of day and its zone.
+//! 2. Finds whole expressions: day, month and year next to each other, as numbers or with the name of the month. Words
+//!    around them are ignored ("By Jane Whitlock, 28 October 2026").
+//! 3. If numbers allow two orders (`07/06/2023`), or a name means two months, the weekday next to the date decides.
+//!
+//! Ambiguous dates and periods give no date, because a wrong date changes freshness and verdicts. Relative dates
+//! ("yesterday") are never read, because nothing here reads a clock.
+//!
+//! To add a language, add its names to `names`. To add an order, add its pattern to [`FORMS`].
 
+mod names;
+
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use chrono::{DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
 use regex::{Captures, Regex};
 
 /// A date and the parts that the text stated.
@@ -32,29 +46,31 @@ impl ParsedDate {
     }
 }
 
+/// Longer texts are cut to this number of bytes.
+const MAX_BYTES: usize = 130;
+
 /// Parses one date; a time without a zone is UTC. Future dates are accepted. `None` for ambiguous dates (`11/12/2026`),
 /// placeholders (zero, the epoch, year 1) and years outside 1800–2199.
 pub fn parse_date(text: &str) -> Option<DateTime<Utc>> {
     parse_dated(text).map(|parsed| parsed.at)
 }
 
+/// Parses the date of a text: a value of metadata, or a short line ("Cup • 02.02.2022", "Ann Lee / 7 November 2023").
 pub fn parse_dated(text: &str) -> Option<ParsedDate> {
-    let text = super::text::cut(text.trim(), 120).trim();
+    let text = super::text::cut(text.trim(), MAX_BYTES).trim();
     if text.len() < 6 {
         return None;
     }
-    let parsed = if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        digits_only(text)
-    } else {
-        numeric(text).or_else(|| spelled(text))
-    };
+    let parsed = if text.bytes().all(|byte| byte.is_ascii_digit()) { digits_only(text) } else { expression(text) };
     parsed.filter(|parsed| is_plausible(parsed.at))
 }
+
+const YEARS: Range<i32> = 1800..2200;
 
 /// The epoch's day, in any zone, is a database default.
 fn is_plausible(at: DateTime<Utc>) -> bool {
     let epoch_day = at.timestamp().abs() <= 86_400;
-    (1800..2200).contains(&at.year()) && !epoch_day
+    YEARS.contains(&at.year()) && !epoch_day
 }
 
 /// Parses `20261118`, `20261118071500`, epoch seconds (9–10 digits) and milliseconds (12–13).
@@ -77,69 +93,151 @@ fn epoch(seconds: i64) -> Option<ParsedDate> {
     Some(ParsedDate { at, day, written: day, has_time: true, has_zone: true })
 }
 
-const TIME: &str = r"(?:[T\s,]+(?:at\s+|um\s+|в\s+|о\s+|\|\s*|-\s+)?(?P<h>\d{1,2})[:.h](?P<mi>\d{2})(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?)?";
-const ZONE: &str = r"\s*(?:\(?(?P<z>(?:GMT|UTC)?\s?[+-]\d{1,2}(?::?\d{2})?|Z|[A-Za-z]{2,5}\b)\)?)?";
+/// Replaces the time of day, so that "18 Nov 07:15 2026" is one expression.
+const CLOCK_MARK: &str = "\0";
 
-static YEAR_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&format!(r"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){TIME}{ZONE}")).ok()
-});
-static YEAR_LAST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&format!(
-        r"^(?:\p{{L}}+[.,:]*\s+){{0,3}}[(\[|–-]?\s*(?P<a>\d{{1,2}})(?P<sep>[-/.])(?P<b>\d{{1,2}})[-/.](?P<y>\d{{4}}){TIME}{ZONE}"
-    ))
-    .ok()
-});
-static CJK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&format!(
-        r"^(?P<y>\d{{4}})\s*[年년]\s*(?P<m>\d{{1,2}})\s*[月월]\s*(?P<d>\d{{1,2}})\s*[日일]{TIME}{ZONE}"
-    ))
-    .ok()
-});
 static CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(&format!(
-        r"(?:^|[^\d:])(?P<h>\d{{1,2}})[:h](?P<mi>\d{{2}})(?::(?P<s>\d{{2}}))?\s*(?P<ap>[AaPp]\.?[Mm]\b\.?)?{ZONE}"
-    ))
-    .ok()
+    pattern(r"(?:^|[^\d:])(?P<h>\d{1,2})[:h](?P<mi>\d{2})(?::(?P<s>\d{2})(?:[.,]\d{1,9})?)?{HALF}{ZONE}")
+});
+/// A time with a dot follows its date, because elsewhere such numbers are prices and days.
+static DOTTED_CLOCK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
+        r"^[\s,|–-]+(?:(?:at|um|kl|в|о)\.?\s+)?(?P<h>\d{1,2})\.(?P<mi>[0-5]\d)(?:\.(?P<s>\d{2}))?{HALF}{ZONE}(?:[^\d.]|$)",
+    )
 });
 
-/// Parses ISO and similar dates, day-first dates with dots, and unambiguous dates with slashes.
-fn numeric(text: &str) -> Option<ParsedDate> {
-    for regex in [&YEAR_FIRST, &CJK] {
-        if let Some(found) = regex.as_ref().and_then(|regex| regex.captures(text)) {
-            if continues_with_digit(text, &found) {
-                return None;
-            }
-            let day = NaiveDate::from_ymd_opt(year_of(&found)?, number(&found, "m")?, number(&found, "d")?)?;
-            return with_clock(day, &found);
-        }
-    }
-    let found = YEAR_LAST.as_ref()?.captures(text)?;
-    if continues_with_digit(text, &found) {
-        return None;
-    }
-    let (first, second) = (number(&found, "a")?, number(&found, "b")?);
-    // Dots are always day first. Slashes and dashes occur in both orders.
-    let (day, month) = match found.name("sep").map(|sep| sep.as_str()) {
-        Some(".") => (first, second),
-        _ if first == second || first > 12 => (first, second),
-        _ if second > 12 => (second, first),
-        _ => return None,
-    };
-    with_clock(NaiveDate::from_ymd_opt(year_of(&found)?, month, day)?, &found)
+/// Expressions by order. `sep` marks numbers whose order differs by country; dots are always day first.
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        r"(?P<y>\d{4})(?:\s?[-/.]\s?|\s?[年년]\s?)(?P<m>\d{1,2})(?:\s?[-/.]\s?|\s?[月월]\s?)(?P<d>\d{1,2})(?:\s?[日일])?",
+        r"(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4}|[0-3]\d)",
+        r"(?P<d>\d{1,2})(?P<sep>[-/])(?P<m>\d{1,2})[-/](?P<y>\d{4})",
+        // Two-digit years end the text or precede the time.
+        r"(?P<d>\d{1,2}){TH}[\s.,/-]{0,4}{OF}{MONTH}{JOIN}{OF}(?P<y>\d{4}|\d{2}[\s)]*(?:\x00|$))",
+        r"{MONTH}[\s.-]{1,3}(?P<d>\d{1,2}){TH}{JOIN}{OF}(?P<y>\d{4})",
+        r"(?P<y>\d{4}){JOIN}(?:(?:gada|m)\s)?{MONTH}[\s.,/-]{1,3}(?P<d>\d{1,2})",
+    ]
+    .into_iter()
+    .filter_map(|form| pattern(&[r"(?:^|[^\p{Latin}\p{Cyrillic}\d])(?P<date>", form, ")"].concat()))
+    .collect()
+});
+
+/// Compiles a pattern with the parts that patterns share.
+fn pattern(text: &str) -> Option<Regex> {
+    let zone =
+        [r"(?:\s*\(?(?P<z>(?:GMT|UTC)?\s?[+-]\d{1,2}(?::?\d{2})?|(?:", names::ANY_ZONE.as_str(), r")\b)\)?)?"].concat();
+    let month = ["(?P<name>", names::ANY_MONTH.as_str(), ")"].concat();
+    let parts = [
+        ("{HALF}", r"\s*(?P<ap>[ap]\.?m\b\.?)?"),
+        ("{ZONE}", zone.as_str()),
+        ("{TH}", r"(?:\s?(?:st|nd|rd|th)|er|re|º|ª|-?(?:го|е|те))?"),
+        ("{OF}", r"(?:(?:de|del|di|do|of)\s|d['’])?"),
+        ("{MONTH}", month.as_str()),
+        ("{JOIN}", r"[\s.,/'’\x00-]{1,4}"),
+    ];
+    let full = parts.into_iter().fold(text.to_owned(), |text, (name, part)| text.replace(name, part));
+    Regex::new(&["(?i)", &full].concat()).ok()
 }
 
-/// `2026-11-181` and `18.11.20261` are not dates.
-fn continues_with_digit(text: &str, found: &Captures<'_>) -> bool {
-    let end = found.get(0).map_or(0, |whole| whole.end());
-    text.get(end..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+/// Words before a date that a second date does not make ambiguous: "Published on 18.11.2026, updated 20.11.2026".
+const MAX_WORDS_BEFORE: usize = 3;
+
+/// Reads the date of a text: the only one, or the one at its beginning.
+fn expression(text: &str) -> Option<ParsedDate> {
+    let clock = CLOCK.as_ref().and_then(|regex| regex.captures(text));
+    let rest = match clock.as_ref().and_then(|found| found.get(0)) {
+        Some(whole) => Cow::Owned([text.get(..whole.start())?, CLOCK_MARK, text.get(whole.end()..)?].concat()),
+        None => Cow::Borrowed(text),
+    };
+    let mut days = days(&rest)?;
+    days.sort_unstable_by_key(|(place, _)| place.start);
+    let (place, day) = days.first()?;
+    let is_only = days.iter().all(|(_, other)| other == day);
+    if !is_only && rest.get(..place.start)?.split_whitespace().count() > MAX_WORDS_BEFORE {
+        return None;
+    }
+    let clock = clock.or_else(|| DOTTED_CLOCK.as_ref()?.captures(rest.get(place.end..)?));
+    match clock {
+        Some(found) => with_clock(*day, &found),
+        None => assemble(*day, None, None),
+    }
+}
+
+/// Returns the dates with their places. `None` if they belong to a period ("3–5 May 2024").
+fn days(text: &str) -> Option<Vec<(Range<usize>, NaiveDate)>> {
+    let mut days: Vec<(Range<usize>, NaiveDate)> = Vec::new();
+    for found in FORMS.iter().flat_map(|form| form.captures_iter(text)) {
+        let Some(place) = found.name("date").map(|date| date.range()) else { continue };
+        let (before, after) = (text.get(..place.start)?, text.get(place.end..)?);
+        let is_taken = days.iter().any(|(other, _)| place.start < other.end && other.start < place.end);
+        if is_taken || is_cut(before, after) {
+            continue;
+        }
+        let Some(day) = decided(&readings(&found), before, after) else { continue };
+        if ends_period(before) {
+            return None;
+        }
+        days.push((place, day));
+    }
+    Some(days)
+}
+
+/// True for a part of a longer number or address: `2026-11-181`, `1.2.2022.4`, `a.example/2026/11/18`.
+fn is_cut(before: &str, after: &str) -> bool {
+    before.strip_suffix(['.', '/']).is_some_and(|rest| rest.ends_with(char::is_alphanumeric))
+        || after.strip_prefix('.').unwrap_or(after).starts_with(|character: char| character.is_ascii_digit())
+}
+
+fn ends_period(before: &str) -> bool {
+    let before = before.trim_end();
+    let start = before.trim_end_matches(['-', '–', '—']);
+    start.len() < before.len()
+        && start.trim_end().trim_end_matches('.').ends_with(|character: char| character.is_ascii_digit())
+}
+
+/// The days that an expression may mean.
+fn readings(found: &Captures<'_>) -> Vec<NaiveDate> {
+    let (Some(year), Some(day)) = (year_of(found), number(found, "d")) else { return Vec::new() };
+    let months: Vec<u32> = match found.name("name") {
+        Some(name) => names::months(name.as_str()).collect(),
+        None => number(found, "m").into_iter().collect(),
+    };
+    let swapped = months.first().filter(|_| found.name("sep").is_some()).map(|month| (day, *month));
+    let stated = months.iter().map(|month| (*month, day)).chain(swapped);
+    let mut days: Vec<NaiveDate> =
+        stated.filter_map(|(month, day)| NaiveDate::from_ymd_opt(year, month, day)).collect();
+    days.dedup();
+    days
+}
+
+/// Returns the only reading, or the only one with the weekday next to the expression.
+fn decided(readings: &[NaiveDate], before: &str, after: &str) -> Option<NaiveDate> {
+    if let [only] = readings {
+        return Some(*only);
+    }
+    let is_letter = |character: char| character.is_alphabetic() || matches!(character, '\'' | '’' | 'ʼ' | '-');
+    let before = before.trim_end_matches(|character: char| !character.is_alphanumeric());
+    let after = after.trim_start_matches(|character: char| !character.is_alphanumeric());
+    let start = before.trim_end_matches(is_letter).len();
+    let end = after.len() - after.trim_start_matches(is_letter).len();
+    let weekday = names::weekday(before.get(start..)?).or_else(|| names::weekday(after.get(..end)?))?;
+    let mut fitting = readings.iter().filter(|day| day.weekday() == weekday);
+    fitting.next().filter(|_| fitting.next().is_none()).copied()
 }
 
 fn number(found: &Captures<'_>, name: &str) -> Option<u32> {
     found.name(name)?.as_str().parse().ok()
 }
 
+/// Two digits are 1970–2069, as in RFC 2822 dates of feeds.
 fn year_of(found: &Captures<'_>) -> Option<i32> {
-    found.name("y")?.as_str().parse().ok()
+    let digits = found.name("y")?.as_str().trim_end_matches(|character: char| !character.is_ascii_digit());
+    let year: i32 = digits.parse().ok()?;
+    match (digits.len(), year) {
+        (2, 0..70) => Some(2000 + year),
+        (2, _) => Some(1900 + year),
+        _ => YEARS.contains(&year).then_some(year),
+    }
 }
 
 fn with_clock(day: NaiveDate, found: &Captures<'_>) -> Option<ParsedDate> {
@@ -161,7 +259,7 @@ fn with_clock(day: NaiveDate, found: &Captures<'_>) -> Option<ParsedDate> {
 }
 
 fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Option<ParsedDate> {
-    let offset = zone.and_then(offset_of);
+    let offset = zone.and_then(names::offset);
     let naive = day.and_time(time.unwrap_or_default());
     let at = match offset {
         Some(offset) => offset.from_local_datetime(&naive).single()?.with_timezone(&Utc),
@@ -170,189 +268,33 @@ fn assemble(day: NaiveDate, time: Option<NaiveTime>, zone: Option<&str>) -> Opti
     Some(ParsedDate { at, day, written: day, has_time: time.is_some(), has_zone: offset.is_some() })
 }
 
-/// An unknown name is ignored.
-fn offset_of(zone: &str) -> Option<FixedOffset> {
-    let zone = zone.trim();
-    let bare = zone.trim_start_matches("GMT").trim_start_matches("UTC").trim();
-    if let Some(rest) = bare.strip_prefix(['+', '-']) {
-        let sign = if bare.starts_with('-') { -1 } else { 1 };
-        let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
-        let value: i32 = digits.parse().ok()?;
-        let (hours, minutes) = if digits.len() <= 2 { (value, 0) } else { (value / 100, value % 100) };
-        return (hours <= 14 && minutes < 60)
-            .then(|| FixedOffset::east_opt(sign * (hours * 3600 + minutes * 60)))
-            .flatten();
-    }
-    let minutes = match zone.to_ascii_uppercase().as_str() {
-        "Z" | "UTC" | "GMT" | "UT" | "WET" => 0,
-        "BST" | "WEST" | "CET" | "MEZ" => 60,
-        "CEST" | "MESZ" | "EET" | "SAST" => 120,
-        "MSK" | "EEST" | "TRT" => 180,
-        "EDT" | "AST" => -240,
-        "EST" | "CDT" => -300,
-        "CST" | "MDT" => -360,
-        "MST" | "PDT" => -420,
-        "PST" => -480,
-        "JST" | "KST" => 540,
-        "AEST" => 600,
-        "AEDT" => 660,
-        // "IST" is Irish, Indian and Israeli time.
-        _ => return None,
-    };
-    FixedOffset::east_opt(minutes * 60)
-}
-
-/// Month names in the languages of news pages. Short forms match whole words; forms from four letters match beginnings,
-/// because Slavic months decline. Croatian and Czech are missing: they use Polish and Ukrainian names for other months
-/// ("listopad", "červen").
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "янв", "січ", "ene", "gen", "sty", "janu", "janv", "jane", "ener", "genn", "styc", "янва", "січн", "студ"],
-    &["feb", "fev", "fév", "фев", "лют", "lut", "luty", "febr", "févr", "fevr", "feve", "febb", "lute", "февр", "люто"],
-    &["mar", "mrz", "mär", "мар", "бер", "marc", "märz", "mars", "marz", "març", "maar", "март", "бере", "сака"],
-    &["apr", "avr", "abr", "апр", "кві", "kwi", "apri", "avri", "abri", "kwie", "апре", "квіт"],
-    &["may", "mai", "mag", "maj", "mei", "май", "мая", "тра", "mayo", "maio", "magg", "maja", "трав"],
-    &["jun", "giu", "июн", "чер", "cze", "june", "juni", "juin", "junh", "giug", "czer", "июня", "июнь", "черв"],
-    &[
-        "jul", "lug", "июл", "лип", "july", "juli", "juil", "julh", "lugl", "lipc", "lipi", "июля", "июль", "липн",
-        "липе",
-    ],
-    &["aug", "aoû", "aou", "ago", "авг", "сер", "sie", "augu", "août", "aout", "agos", "sier", "авгу", "серп"],
-    &["sep", "set", "сен", "вер", "wrz", "sept", "sett", "sete", "wrze", "сент", "вере"],
-    &["oct", "okt", "out", "ott", "окт", "жов", "paź", "octo", "okto", "octu", "outu", "otto", "paźd", "октя", "жовт"],
-    &["nov", "ноя", "лис", "nove", "novi", "нояб", "лист"],
-    &[
-        "dec", "dez", "déc", "dic", "des", "дек", "гру", "gru", "dece", "deze", "déce", "dici", "dese", "grud", "дека",
-        "груд",
-    ],
-];
-
-fn month_of(word: &str) -> Option<u32> {
-    let word = word.to_lowercase();
-    let fits = |name: &&str| {
-        word.strip_prefix(*name)
-            .is_some_and(|rest| rest.is_empty() || name.chars().count() > 3 && rest.chars().count() <= 7)
-    };
-    let month = MONTHS.iter().position(|names| names.iter().any(&fits))?;
-    u32::try_from(month + 1).ok()
-}
-
-/// Parses dates with a month name: RFC 822, `asctime`, JavaScript, "18 ноября 2026, 07:15", "November 18, 2026 7:15
-/// AM". A weekday and few other words are ignored.
-fn spelled(text: &str) -> Option<ParsedDate> {
-    let clock = CLOCK.as_ref().and_then(|regex| regex.captures(text));
-    let (before, after) = clock.as_ref().and_then(|found| found.get(0)).map_or((text, ""), |whole| {
-        (text.get(..whole.start()).unwrap_or(text), text.get(whole.end()..).unwrap_or_default())
-    });
-    let (mut month, mut day, mut year, mut words) = (None, None, None, 0_usize);
-    for token in before.split(is_separator).chain(after.split(is_separator)).filter(|token| !token.is_empty()) {
-        if let Some(value) = leading_number(token) {
-            let digits = token.chars().take_while(char::is_ascii_digit).count();
-            match (digits, value) {
-                (4, _) if year.is_none() => year = Some(value),
-                (1..=2, 1..=31) if day.is_none() => day = Some(value),
-                // RFC 822 has two-digit years after the month.
-                (2, _) if day.is_some() && month.is_some() && year.is_none() => {
-                    year = Some(if value < 70 { 2000 + value } else { 1900 + value });
-                }
-                _ => return None,
-            }
-        } else {
-            words += 1;
-            if month.is_none() {
-                month = month_of(token);
-            }
-        }
-    }
-    // Longer texts are sentences.
-    if words > 6 {
-        return None;
-    }
-    let date = NaiveDate::from_ymd_opt(i32::try_from(year?).ok()?, month?, day?)?;
-    match &clock {
-        Some(found) => with_clock(date, found),
-        None => assemble(date, None, None),
-    }
-}
-
-fn is_separator(character: char) -> bool {
-    !character.is_alphanumeric()
-}
-
-/// The number at the start of a token, also with an ordinal ending ("18th", "1er").
-fn leading_number(token: &str) -> Option<u32> {
-    let digits: String = token.chars().take_while(char::is_ascii_digit).collect();
-    let tail = token.chars().skip(digits.len()).count();
-    if digits.is_empty() || tail > 3 { None } else { digits.parse().ok() }
-}
-
-static WITHIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?x)(?:^|[^\d.\p{L}]) (?P<date>
-            (?:19|20)\d{2}-\d{2}-\d{2}
-          | \d{1,2}\.\s?\d{1,2}\.\s?(?: (?:19|20)\d{2} | \d{2} )
-          | \d{1,2}\.?\s(?:de\s)?\p{L}{3,10}\.?\s(?:de\s)?(?:19|20)\d{2}
-          | \p{L}{3,10}\.?\s\d{1,2}(?:st|nd|rd|th)?,?\s(?:19|20)\d{2}
-        ) (?:$|[^\d.\p{L}]|\.(?:\s|$))",
-    )
-    .ok()
+/// The date of a URL is in segments of its own (`/2024/05/03/`, `/20240503/`), or begins or ends a segment
+/// (`title-2024-05-03`). Days first only if the day cannot be a month.
+static IN_PATH: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        r"(?P<y>(?:19|20)\d{2})[/_-](?P<m>0?[1-9]|1[0-2])[/_-](?P<d>0?[1-9]|[12]\d|3[01])",
+        r"(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])",
+        r"(?P<d>0[1-9]|[12]\d|3[01])\.(?P<m>0[1-9]|1[0-2])\.(?P<y>20\d{2})",
+        r"(?P<d>1[3-9]|2\d|3[01])-(?P<m>0[1-9]|1[0-2])-(?P<y>20\d{2})",
+    ]
+    .into_iter()
+    .filter_map(|form| Regex::new(&[r"(?:^|[/_~-])(?P<date>", form, r")(?:[/_.-]|$)"].concat()).ok())
+    .collect()
 });
 
-/// Returns the only date in a short line ("Cup • 02.02.2022", "Ann Lee / 7 November 2023"). Two dates or a period ("3–5
-/// May 2024") give `None`, because they belong to an event.
-pub(super) fn date_within(line: &str) -> Option<ParsedDate> {
-    let mut only: Option<ParsedDate> = None;
-    for date in WITHIN.as_ref()?.captures_iter(line).filter_map(|found| found.name("date")) {
-        let before = line.get(..date.start())?.trim_end();
-        let start = before.trim_end_matches(['-', '–', '—']).trim_end().trim_end_matches('.');
-        if start.len() < before.len() && start.ends_with(|c: char| c.is_ascii_digit()) {
-            return None;
-        }
-        let Some(read) = with_short_year(date.as_str()) else { continue };
-        if only.is_some_and(|other| other.day != read.day) {
-            return None;
-        }
-        only = Some(read);
-    }
-    only
-}
-
-/// Parses a date whose two-digit year follows a dot and is in 2000–2040.
-fn with_short_year(text: &str) -> Option<ParsedDate> {
-    let (head, year) = text.rsplit_once('.').unwrap_or((text, ""));
-    match year.trim().parse::<u32>() {
-        Ok(0..=40) if year.trim().len() == 2 => parse_dated(&[head, ".20", year.trim()].concat()),
-        _ => parse_dated(text),
-    }
-}
-
-static IN_PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})([/_\-])(?P<m>0?[1-9]|1[0-2])[/_\-](?P<d>0?[1-9]|[12]\d|3[01])(?:[/_\-.]|$)",
-    )
-    .ok()
-});
-static IN_PATH_COMPACT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[/_\-])(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?:[/_\-.]|$)").ok()
-});
-
-/// Day first, as in `/29-10-2021` and `_22.04.2020_`. Dashes only if the day cannot be a month.
-static IN_PATH_DAY_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"(?:^|[/_~\-])(?P<d>0[1-9]|[12]\d|3[01])(?P<sep>[.\-])(?P<m>0[1-9]|1[0-2])[.\-](?P<y>20\d{2})(?:[/_\-.]|$)",
-    )
-    .ok()
-});
-
-/// The date in a URL (`/2024/05/03/`, `/20240503/`, `-2024-05-03`), where publishers put the day of publication.
+/// Returns the date in a URL's path if publishers put the day of publication there. A day between words of a segment is
+/// the day of the subject (`/fire-2014-05-02-what-we-know`).
 pub(super) fn date_in_path(path: &str) -> Option<ParsedDate> {
-    let found = [&IN_PATH, &IN_PATH_COMPACT, &IN_PATH_DAY_FIRST]
-        .into_iter()
-        .find_map(|regex| regex.as_ref().and_then(|regex| regex.captures(path)))?;
-    let ambiguous = found.name("sep").is_some_and(|sep| sep.as_str() == "-") && number(&found, "d")? <= 12;
-    if ambiguous {
-        return None;
-    }
-    let day = NaiveDate::from_ymd_opt(year_of(&found)?, number(&found, "m")?, number(&found, "d")?)?;
+    let is_between_words = |place: Range<usize>| {
+        let has_words = |text: Option<&str>| text.is_some_and(|text| text.contains(char::is_alphabetic));
+        has_words(path.get(..place.start).and_then(|before| before.rsplit('/').next()))
+            && has_words(path.get(place.end..).and_then(|after| after.split(['/', '.']).next()))
+    };
+    let found = IN_PATH
+        .iter()
+        .flat_map(|form| form.captures_iter(path))
+        .find(|found| found.name("date").is_some_and(|date| !is_between_words(date.range())))?;
+    let day = *readings(&found).first()?;
     assemble(day, None, None).filter(|parsed| is_plausible(parsed.at))
 }
 

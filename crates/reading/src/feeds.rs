@@ -402,49 +402,9 @@ fn href(block: &str) -> Option<String> {
     })
 }
 
-/// Parses wrong zone names, weekdays in any language, and two-digit years.
+/// Parses an entry's date. "IST" is Indian time in feeds.
 fn date(text: &str) -> Option<DateTime<Utc>> {
-    const ZONES: [(&str, &str); 20] = [
-        ("MSK", "+0300"),
-        ("MSD", "+0400"),
-        ("EEST", "+0300"),
-        ("EET", "+0200"),
-        ("CEST", "+0200"),
-        ("CET", "+0100"),
-        ("BST", "+0100"),
-        ("IST", "+0530"),
-        ("EST", "-0500"),
-        ("EDT", "-0400"),
-        ("CST", "-0600"),
-        ("CDT", "-0500"),
-        ("MST", "-0700"),
-        ("MDT", "-0600"),
-        ("PST", "-0800"),
-        ("PDT", "-0700"),
-        ("UTC", "+0000"),
-        ("GMT", "+0000"),
-        ("UT", "+0000"),
-        ("Z", "+0000"),
-    ];
-    static SHORT_YEAR: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^(\d{1,2}[\s-]+\p{L}{3,9}\.?[\s-]+)(\d{2})(\s)").ok());
-    let text = super::text::collapse(text);
-    // The weekday is often in another language or wrong.
-    let bare = match text.split_once(", ").or_else(|| text.split_once(',')) {
-        Some((day, rest)) if !day.contains(|c: char| c.is_ascii_digit()) => rest.trim(),
-        _ => text.as_str(),
-    };
-    let zoned = bare.rsplit_once(' ').and_then(|(rest, zone)| {
-        let offset = ZONES.iter().find(|(name, _)| zone.eq_ignore_ascii_case(name))?.1;
-        Some(format!("{rest} {offset}"))
-    });
-    let zoned = zoned.unwrap_or_else(|| bare.to_owned());
-    let full =
-        SHORT_YEAR.as_ref().map_or_else(|| zoned.clone(), |short| short.replace(&zoned, "${1}20$2$3").into_owned());
-    let read = DateTime::parse_from_rfc2822(&full).map(|date| date.with_timezone(&Utc)).ok();
-    read.filter(|date| date.timestamp() > 86_400)
-        .or_else(|| super::parse_date(&full))
-        .or_else(|| super::parse_date(bare))
+    super::parse_date(&super::text::collapse(text).replace(" IST", " +0530"))
 }
 
 fn ttl(text: &str) -> Option<Duration> {

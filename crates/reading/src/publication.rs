@@ -155,9 +155,8 @@ fn within_a_day(left: &ParsedDate, right: &ParsedDate) -> bool {
 }
 
 fn parsed(mark: &DateMark) -> Option<ParsedDate> {
-    let date = dates::parse_dated(&mark.value).or_else(|| dates::date_within(&mark.value));
     // Earlier dates are about the subject, because there were no web pages.
-    date.filter(|date| date.day.year() >= 1995)
+    dates::parse_dated(&mark.value).filter(|date| date.day.year() >= 1995)
 }
 
 fn first<'a>(marks: impl Iterator<Item = &'a DateMark>) -> Option<ParsedDate> {
@@ -376,6 +375,26 @@ mod tests {
         }
         let html = format!("<title>Rain in Spain, 6 March 2022</title><body>{heading}<p>7 June 2023</p>");
         assert_eq!(published(&html, URL), "2023-06-07", "beside the heading");
+    }
+
+    #[test]
+    fn day_is_the_stated_one_when_names_next_to_it_are_months() {
+        let stated = r#"<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-10-28T09:00:00+02:00"}</script>"#;
+        for line in [
+            "By Jane Whitlock, 28 October 2026",
+            "May Thornton | 28 October 2026",
+            "Марта Кравченко, 28 жовтня 2026",
+            "Остап Жовтобрюх, 28.10.2026",
+            "By Marcus Hale, October 28",
+            "Mer, 28/10/2026 - 09:00",
+        ] {
+            for class in ["", "byline", "post-meta"] {
+                let shown = format!("<body><h1>Rain falls in Spain</h1><p class='{class}'>{line}</p>");
+                let found = read_in(&format!("{stated}{shown}"), Some("Rain falls in Spain"), URL);
+                assert_eq!((day(found.published).as_str(), found.is_guess), ("2026-10-28", false), "{line} {class}");
+                assert!(matches!(published(&shown, URL).as_str(), "2026-10-28" | ""), "{line} {class}");
+            }
+        }
     }
 
     #[test]

@@ -118,29 +118,100 @@ fn lines_hold_one_day() {
         ("Peter Grimm / 07.11.2023 / 09:30 /", Some("2023-11-07")),
         ("Datum: 26. Januar 2022", Some("2022-01-26")),
         ("by Ann Lee, November 7th, 2023 in News", Some("2023-11-07")),
+        ("Veröffentlicht am 18.11.2026, aktualisiert 20.11.2026", Some("2026-11-18")),
+        ("Der Kurs ist am 18.11.2026 und am 20.11.2026", None),
+        ("18.11.2026г. в 07:15", Some("2026-11-18")),
+        ("10:15 May 3, 2026", Some("2026-05-03")),
+        ("3 May, 10 comments", None),
         ("01.02.2022 – 05.02.2022, Wien", None),
         ("3–5 May 2024, Berlin", None),
         ("3. – 5. Mai 2024, Berlin", None),
+        ("3-5.5.2024", None),
         ("Version 1.2.2022.4", None),
         ("IP 10.10.10.10", None),
         ("Tel. 030 12 34 56", None),
+        ("doi 10.1257/app.6.1.38", None),
+        ("a.example/2019/12/26/title", None),
+        ("April 2015 (1)", None),
+        ("Dec 21 st , 2018 2:00 pm", Some("2018-12-21")),
+        ("(Larn, 14 Gennaio ’20)", Some("2020-01-14")),
     ] {
-        assert_eq!(date_within(line).map(|found| found.day.to_string()).as_deref(), day, "{line}");
+        assert_eq!(parse_dated(line).map(|found| found.day.to_string()).as_deref(), day, "{line}");
     }
 }
 
 #[test]
-fn addresses_carry_the_day() {
-    let day = |path: &str| date_in_path(path).map(|found| found.at.format("%Y-%m-%d").to_string());
-    assert_eq!(day("/world/2024/05/03/title").as_deref(), Some("2024-05-03"));
-    assert_eq!(day("/news/title-2024-05-03").as_deref(), Some("2024-05-03"));
-    assert_eq!(day("/20240503/title.html").as_deref(), Some("2024-05-03"));
-    assert_eq!(day("/news/29-10-2021").as_deref(), Some("2021-10-29"));
-    assert_eq!(day("/bericht_vom_02.04.2020_x").as_deref(), Some("2020-04-02"));
-    assert_eq!(day("/news/02-04-2020"), None, "either order");
-    assert_eq!(day("/doc/7715044"), None);
-    assert_eq!(day("/2024/13/40/"), None);
-    assert_eq!(day("/story/3000000218734/"), None);
+fn path_gives_the_day_unless_it_is_between_words() {
+    for (path, expected) in [
+        ("/world/2024/05/03/title", Some("2024-05-03")),
+        ("/world/2024/05/03-title", Some("2024-05-03")),
+        ("/news/title-2024-05-03", Some("2024-05-03")),
+        ("/news/title-2024-05-03.html", Some("2024-05-03")),
+        ("/news/2024-05-03-title", Some("2024-05-03")),
+        ("/news/title-2024-05-03-123456/amp", Some("2024-05-03")),
+        ("/20240503/title.html", Some("2024-05-03")),
+        ("/news/29-10-2021", Some("2021-10-29")),
+        ("/2026/11/05/larn-flood-1953-02-01-in-pictures", Some("2026-11-05")),
+        ("/larn-flood-1953-02-01-in-pictures/2026/11/05/", Some("2026-11-05")),
+        ("/analytics/larn-fire-2014-05-02-what-we-know", None),
+        ("/longread/plane-crash-17-07-2014-what-the-court-found", None),
+        ("/text/obrushenie-20100714-pochemu.html", None),
+        ("/podii/%D0%BC-2014-02-20-%D1%89", None),
+        ("/bericht_vom_02.04.2020_x", None),
+        ("/blog/toolkit-2026-1-release", None),
+        ("/2014/04/title", None),
+        ("/news/02-04-2020", None),
+        ("/doc/7715044", None),
+        ("/2024/13/40/", None),
+        ("/story/3000000218734/", None),
+    ] {
+        let day = date_in_path(path).map(|found| found.day.to_string());
+        assert_eq!(day.as_deref(), expected, "{path}");
+    }
+}
+
+#[test]
+fn line_gives_its_day_when_other_words_are_months() {
+    let words = "By Jane Whitlock,;By April Sanders,;May Thornton |;By Marcia Odell /;By Marcus Hale •;By Julie May,;\
+        Julian Marsh –;Анна Бережная,;Мая Гончарова,;Феврония Лебедева |;Олег Сентюрин,;Марта Кравченко,;Ольга Квітка,;\
+        Оксана Липницька,;Остап Вересай |;Іван Жовтобрюх,;mar.;mar;Mar 2 •;Сер;avr. :";
+    let dates = "24 November 2026;24 nov. 2026;24 листопада 2026;24 ноя 2026 08:00;Nov 24, 2026;2026-11-24";
+    for words in words.split(';') {
+        for date in dates.split(';') {
+            let line = format!("{words} {date}");
+            assert_eq!(parse_dated(&line).map(|found| found.day.to_string()).as_deref(), Some("2026-11-24"), "{line}");
+        }
+        for date in ["24 Nov", "24", "2026"] {
+            let line = format!("{words} {date}");
+            assert_eq!(parse_dated(&line), None, "{line}");
+        }
+    }
+}
+
+#[test]
+fn weekday_decides_when_the_date_has_two_readings() {
+    for (line, expected) in [
+        ("Thu, 07/06/2023 - 17:57", Some("2023-07-06")),
+        ("Wed, 07/06/2023", Some("2023-06-07")),
+        ("07/06/2023 (Thursday)", Some("2023-07-06")),
+        ("Updated: Do, 07-06-2023", Some("2023-07-06")),
+        ("Пн, 05/10/2026", Some("2026-10-05")),
+        ("в четверг, 06/11/2026", Some("2026-06-11")),
+        ("П’ятниця, 06/11/2026", Some("2026-11-06")),
+        ("вівторок, 10/11/2026 | 09:12", Some("2026-11-10")),
+        ("segunda-feira, 05/10/2026", Some("2026-10-05")),
+        ("sob, 7 lis 2026", Some("2026-11-07")),
+        ("Fri, 07/14/2023", Some("2023-07-14")),
+        ("Tue, 07/14/2023", Some("2023-07-14")),
+        ("Thu, 07.06.2023", Some("2023-06-07")),
+        ("Tue, 07/06/2023", None),
+        ("Ann Thursby, 07/06/2023", None),
+        ("Thu | Larn | 07/06/2023", None),
+        ("07/06/2023", None),
+        ("7 lis 2026", None),
+    ] {
+        assert_eq!(parse_dated(line).map(|found| found.day.to_string()).as_deref(), expected, "{line}");
+    }
 }
 
 proptest! {
@@ -154,6 +225,22 @@ proptest! {
     fn dates_made_of_date_parts_never_panic(text in "[0-9]{1,4}[-/. T:]{1,2}[0-9a-zA-Z.]{1,9}[-/. ,]{1,2}[0-9]{1,4}[T ]?[0-9:.+ -]{0,14}") {
         if let Some(at) = parse_date(&text) {
             prop_assert!((1800..2200).contains(&at.year()));
+        }
+    }
+
+    #[test]
+    fn weekday_confirms_every_day(days in 0_i32..40_000, names in 0_usize..3) {
+        let day = NaiveDate::from_num_days_from_ce_opt(720_000 + days).unwrap();
+        let weekday = [
+            ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+            ["понедельник", "вторник", "среда", "четверг", "пятница", "суббота", "воскресенье"],
+            ["Пн", "Вт", "Ср", "Чт", "Пт", "Сб", "Нд"],
+        ][names][day.weekday().num_days_from_monday() as usize];
+        for order in ["%d/%m/%Y", "%m/%d/%Y"] {
+            let read = parse_dated(&format!("{weekday}, {}", day.format(order))).map(|found| found.day);
+            let other = NaiveDate::from_ymd_opt(day.year(), day.day(), day.month());
+            let is_undecided = other.is_some_and(|other| other != day && other.weekday() == day.weekday());
+            prop_assert_eq!(read, (!is_undecided).then_some(day));
         }
     }
 
