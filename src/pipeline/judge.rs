@@ -297,7 +297,8 @@ fn figures(
     let (page, given) = (&entry.read.page, said.probabilities);
     let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
-    let fresh = quality::freshness(reference, page.published_at, journal.evaluated_at, half_life);
+    let dated = page.published_at.max(page.changed_at);
+    let fresh = quality::freshness(reference, dated, journal.evaluated_at, half_life);
     let specificity = quality::specificity(&entry.pair.claim, &entry.pair.passage);
     let source_type = page.source_type(&services.rules.current());
     JudgedPassage {

@@ -35,6 +35,8 @@ pub struct PreparedPage {
     pub(crate) final_url: Url,
     pub(crate) title: Option<String>,
     pub(crate) published_at: Option<DateTime<Utc>>,
+    /// When the text of a reference work last changed. The store does not keep it.
+    pub(crate) changed_at: Option<DateTime<Utc>>,
     pub(crate) language: Option<String>,
     pub(crate) text: String,
     pub(crate) canonical: Option<String>,
@@ -270,6 +272,7 @@ pub(super) fn empty_page(
         final_url: candidate.url.clone(),
         title: told.title,
         published_at: told.published_at,
+        changed_at: None,
         language: told.language,
         text: String::new(),
         canonical: None,
@@ -308,6 +311,9 @@ pub(super) fn from_article(
     let own = article.published_at.filter(|_| !article.date_is_guess);
     let published = own.or(told.published_at).filter(|date| *date <= now);
     let published = if own.is_some() { published.and(article.published_on_its_day()) } else { published };
+    let host = final_url.host_str().unwrap_or_default();
+    let is_reference_work =
+        article.is_reference_work || credibility(host, &DomainRules::default()).1 == SourceType::Reference;
     let claim_reviews = page_reviews::reviews(&article, final_url);
     // A redirect to another site makes the page evidence of that site.
     let domain = final_url.host_str().map_or_else(|| candidate.domain.clone(), registered_domain);
@@ -319,6 +325,7 @@ pub(super) fn from_article(
         final_url: final_url.clone(),
         title: article.title.or(told.title),
         published_at: published,
+        changed_at: article.modified_at.filter(|date| is_reference_work && *date <= now),
         canonical: article.canonical.map(|url| url.to_string()),
         claim_reviews,
         based_on: article.based_on,
@@ -363,6 +370,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         final_url: served_from(source, url),
         title: source.title.clone(),
         published_at: source.published_at,
+        changed_at: None,
         text: source.raw_text.clone(),
         canonical: source.canonical.clone(),
         based_on: source.based_on.clone(),
@@ -420,6 +428,7 @@ pub(super) fn from_content(
         final_url: candidate.url.clone(),
         title: told.title,
         published_at: told.published_at.filter(|date| *date <= now),
+        changed_at: None,
         canonical: None,
         based_on: Vec::new(),
         claim_reviews: Vec::new(),

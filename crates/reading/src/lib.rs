@@ -89,6 +89,8 @@ pub struct Article {
     /// The date is only inferred from its position on the page. Such dates are right in four of five cases.
     pub date_is_guess: bool,
     pub modified_at: Option<DateTime<Utc>>,
+    /// The page describes a subject and is kept up to date, as in an encyclopaedia.
+    pub is_reference_work: bool,
     /// ISO 639-1, as stated; `None` if the text is in another script.
     pub language: Option<String>,
     /// A URL on another host names the origin of a copy.
@@ -178,6 +180,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
         published_day: stated.publication.published.map(|date| date.local_day()),
         date_is_guess: stated.publication.is_guess,
         modified_at: stated.publication.modified.map(|date| date.at),
+        is_reference_work: stated.is_reference_work,
         canonical: stated.canonical,
         based_on: stated.based_on,
         description: stated.description,

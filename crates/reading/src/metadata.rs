@@ -27,6 +27,7 @@ pub(super) struct Metadata {
     pub(super) accessible_for_free: Option<bool>,
     /// The markup dates the article with this heading.
     pub(super) is_article: bool,
+    pub(super) is_reference_work: bool,
     /// `articleBody` as stated, with escapes.
     pub(super) body: Option<String>,
 }
@@ -67,6 +68,7 @@ pub(super) fn read(page: &Page, nodes: &[&Map<String, Value>], url: &Url) -> Met
             .iter()
             .filter(|node| is_article(node))
             .find_map(|node| boolean(node, "isAccessibleForFree")),
+        is_reference_work: is_reference_work(page, article, url),
         is_article: page.meta(&["article:published_time", "og:article:published_time"]).is_some()
             || article.is_some_and(|node| node.contains_key("datePublished") && is_titled_here(page, node)),
         body: article
@@ -87,6 +89,14 @@ fn is_article(node: &Map<String, Value>) -> bool {
     types(node)
         .iter()
         .any(|name| name.ends_with("Article") || name.ends_with("Posting") || ARTICLE_TYPES.contains(name))
+}
+
+/// True for a wiki's page that is not news.
+fn is_reference_work(page: &Page, article: Option<&Map<String, Value>>, url: &Url) -> bool {
+    let has_path = url.path_segments().is_some_and(|mut parts| parts.any(|part| part == "wiki"));
+    let has_generator = || page.meta(&["generator"]).is_some_and(|name| name.to_ascii_lowercase().contains("wiki"));
+    let is_news = || article.is_some_and(|node| types(node).iter().any(|name| name.ends_with("NewsArticle")));
+    (has_path || has_generator()) && !is_news()
 }
 
 const HEADLINE_LETTERS: usize = 24;
@@ -260,6 +270,20 @@ mod tests {
         assert_eq!(found.based_on, ["https://wire.example/1"]);
         assert_eq!(found.accessible_for_free, Some(false));
         assert_eq!(found.article_type.as_deref(), Some("NewsArticle"));
+    }
+
+    #[test]
+    fn reference_works_are_recognised_when_the_page_is_a_wikis() {
+        let news = r#"<script type="application/ld+json">{"@type":"NewsArticle","headline":"Wiki closes"}</script>"#;
+        for (html, url, expected) in [
+            ("", "https://a.example/wiki/Larn_Lighthouse", true),
+            (r#"<meta name=generator content="MediaWiki 1.44.0">"#, "https://a.example/Larn_Lighthouse", true),
+            (r#"<meta name=generator content="WordPress 6.9">"#, "https://a.example/story", false),
+            ("", "https://a.example/news/wiki-closes", false),
+            (news, "https://a.example/wiki/1", false),
+        ] {
+            assert_eq!(metadata(html, url).is_reference_work, expected, "{html} {url}");
+        }
     }
 
     #[test]

@@ -48,6 +48,18 @@ fn what_a_provider_lets_nobody_keep_is_in_no_row() {
     assert_eq!(page.title.as_deref(), Some("its own"));
 }
 
+#[test]
+fn page_keeps_its_last_change_when_it_is_of_a_reference_work() {
+    let hour = |hours| Some(DateTime::UNIX_EPOCH + TimeDelta::hours(hours));
+    for (is_reference_work, modified_at, kept) in
+        [(true, hour(3), hour(3)), (false, hour(3), None), (true, hour(30), None), (true, None, None)]
+    {
+        let article = Article { is_reference_work, modified_at, published_at: hour(1), ..Article::default() };
+        let [_, page] = pages(Storage::Transient, &article);
+        assert_eq!((page.published_at, page.changed_at), (hour(1), kept), "{modified_at:?}");
+    }
+}
+
 fn brought(url: &str, text: &str, credibility: Option<f64>) -> PreparedPage {
     titled("Valves", url, text, credibility)
 }
