@@ -1,6 +1,7 @@
 // One question to the server: the request, the answer whole or as a stream, and everything that can go wrong on the way.
-// Knows nothing of the browser but fetch.
+// Uses fetch of the browser, and its state of the local-network permission.
 
+import { networkOf } from "../shared/address.mjs";
 import { isAnswer } from "../shared/card.mjs";
 import { Fault, faultOf } from "../shared/problems.mjs";
 import { EventStream } from "../shared/sse.mjs";
@@ -36,7 +37,7 @@ export async function ask(server, question, { signal, onEvent, firstWord = FIRST
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (watch.over) throw new Fault("slow", { seconds: Math.round(watch.allowed / 1000) });
-    throw error instanceof Fault ? error : new Fault("away");
+    throw error instanceof Fault ? error : await unreached(server);
   } finally {
     watch.stop();
   }
@@ -49,7 +50,7 @@ export async function probe(server) {
   try {
     response = await send(server, { claim: "" }, signal);
   } catch {
-    throw new Fault("away");
+    throw await unreached(server);
   }
   if (response.type === "opaqueredirect") throw new Fault("moved");
   const problem = await problemIn(response);
@@ -70,6 +71,28 @@ export async function domainRules({ base, token }, signal) {
   } catch {
     return null;
   }
+}
+
+// The names of one permission: Chrome from 145 and Firefox have one for each network, Chrome from 142 has one for both.
+const PERMISSIONS = { loopback: ["loopback-network", "local-network-access"], local: ["local-network", "local-network-access"] };
+
+/** The fault of a request that reached no server. A browser that withholds the local network gives the same error of fetch. */
+async function unreached({ base }) {
+  const network = networkOf(new URL(base).hostname);
+  const state = network ? await permissionState(PERMISSIONS[network]) : "granted";
+  return new Fault({ granted: "away", prompt: "network_prompt", denied: "network_denied" }[state] ?? "away_network");
+}
+
+/** The state of the first permission that the browser knows; `null` if it knows none. */
+async function permissionState(names) {
+  for (const name of names) {
+    try {
+      return (await navigator.permissions.query({ name })).state;
+    } catch {
+      // A browser rejects names that it does not know.
+    }
+  }
+  return null;
 }
 
 const bearer = (token) => (token ? { authorization: `Bearer ${token}` } : {});

@@ -29,6 +29,17 @@ export function isLoopback(host) {
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+const PRIVATE_IPV4 = /^(10|127|169\.254|192\.168|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.[\d.]+$/;
+const PUBLIC_IPV6 = /^\[[23][\da-f]{3}:/;
+const LOCAL_NAME = /^[^.]+$|\.(local|lan|home|internal|home\.arpa)$/;
+
+/** The network of a host name: "loopback" for this machine, "local" for the local network, `null` for the internet. */
+export function networkOf(host) {
+  if (isLoopback(host)) return "loopback";
+  const isLocal = host.startsWith("[") ? !PUBLIC_IPV6.test(host) : PRIVATE_IPV4.test(host) || LOCAL_NAME.test(host);
+  return isLocal ? "local" : null;
+}
+
 // "localhost:8080" alone would be read as the scheme "localhost".
 function withScheme(text) {
   const host = text.split(/[/?#]/, 1)[0].replace(/:\d*$/, "").toLowerCase();

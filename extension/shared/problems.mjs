@@ -16,7 +16,7 @@ export class Fault extends Error {
 // Asked for where a server names no time: as long as it forgets a burst, and about as long as a restart takes.
 const USUAL_WAIT = { too_many: 60, unavailable: 5 };
 /** Faults that are mended in the options. */
-const IN_OPTIONS = ["no_server", "no_permission", "no_token", "wrong_token", "may_not", "origin", "not_ours", "moved", "away"];
+const IN_OPTIONS = ["no_server", "no_permission", "no_token", "wrong_token", "may_not", "origin", "not_ours", "moved", "away", "away_network", "network_prompt"];
 /** Faults that the same text would meet again. */
 const OF_THE_TEXT = ["unfit", "too_long", "empty"];
 

@@ -51,7 +51,7 @@ const FAULTS = {
   fault: /Something went wrong inside the server/,
   away: /cannot answer at the moment.*in 5 seconds/s,
   gaveup: /took longer than the server allows/,
-  hangup: /cannot be reached/,
+  hangup: /cannot be reached|local network/,
   cut: /broke off before its end.*Nothing is lost/s,
   torn: /broke off before its end/,
   midway: /cannot answer at the moment/,
@@ -74,7 +74,7 @@ test("a server that is away, and one that was never set", { skip }, async () => 
   const gone = await simulator();
   await gone.stop();
   const away = await asked("A statement.", { server: gone.base });
-  assert.match(await away.panel.innerText(), /cannot be reached.*Make sure that it is running/s);
+  assert.match(await away.panel.innerText(), /(cannot be reached|local network).*(is running|site settings)/s);
   await away.page.close();
   const unset = await asked("A statement.", { server: "" });
   assert.match(await unset.panel.innerText(), /No server is set/);

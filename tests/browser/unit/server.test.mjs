@@ -59,7 +59,7 @@ test("everything that goes wrong has a name", () =>
       fault: "fault",
       away: "unavailable",
       gaveup: "gave_up",
-      hangup: "away",
+      hangup: "away_network",
       html: "not_ours",
       half: "not_ours",
       other: "not_ours",
@@ -94,8 +94,8 @@ test("a server that is not there is away, and one that takes claims says so to a
     await probe({ base: server.base, token: "" });
     await assert.rejects(probe({ base: `${server.base}/elsewhere`, token: "" }), (error) => error.fault === "not_ours");
   });
-  await assert.rejects(ask({ base: gone, token: "" }, { claim: "x" }, { signal: calm(), onEvent: () => {} }), (error) => error.fault === "away");
-  await assert.rejects(probe({ base: gone, token: "" }), (error) => error.fault === "away");
+  await assert.rejects(ask({ base: gone, token: "" }, { claim: "x" }, { signal: calm(), onEvent: () => {} }), (error) => error.fault === "away_network");
+  await assert.rejects(probe({ base: gone, token: "" }), (error) => error.fault === "away_network");
 });
 
 test("the domain lists are an addition: a server that has none to give is no fault", () =>
@@ -107,3 +107,38 @@ test("the domain lists are an addition: a server that has none to give is no fau
     assert.equal(await domainRules({ base: `${server.base}/page`, token: "" }, calm()), null);
     assert.equal(await domainRules({ base: "http://127.0.0.1:9", token: "" }, calm()), null);
   }));
+
+/** The fault of a probe whose fetch fails, in a browser with these states of permissions. */
+async function unreachedFault(base, states) {
+  const query = async ({ name }) => {
+    if (!(name in states)) throw new TypeError(`unknown permission ${name}`);
+    return { state: states[name] };
+  };
+  const before = ["fetch", "navigator"].map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name) ?? { value: undefined, configurable: true }]);
+  const value = { fetch: async () => Promise.reject(new TypeError("Failed to fetch")), navigator: { permissions: { query } } };
+  for (const [name] of before) Object.defineProperty(globalThis, name, { value: value[name], configurable: true });
+  try {
+    const faults = [];
+    const asked = [probe({ base, token: "" }), ask({ base, token: "" }, { claim: "x" }, { signal: calm(), onEvent: () => {} })];
+    for (const failed of asked) await failed.catch((error) => faults.push(error.fault));
+    assert.equal(faults[0], faults[1]);
+    return faults[0];
+  } finally {
+    for (const [name, descriptor] of before) Object.defineProperty(globalThis, name, descriptor);
+  }
+}
+
+test("an unreached server names the local-network permission when the address is local and the permission is not granted", async () => {
+  const [loopback, local] = ["http://127.0.0.1:8080", "http://192.168.1.20:8080"];
+  for (const [base, states, fault] of [
+    [loopback, { "loopback-network": "denied", "local-network": "granted" }, "network_denied"],
+    [loopback, { "local-network-access": "prompt" }, "network_prompt"],
+    [loopback, { "loopback-network": "granted" }, "away"],
+    [loopback, {}, "away_network"],
+    [local, { "local-network": "denied", "loopback-network": "granted" }, "network_denied"],
+    ["http://localhost:8080", { "local-network-access": "denied" }, "network_denied"],
+    ["https://check.example", { "local-network-access": "denied" }, "away"],
+  ]) {
+    assert.equal(await unreachedFault(base, states), fault, `${base} ${JSON.stringify(states)}`);
+  }
+});

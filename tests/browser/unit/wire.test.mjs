@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { isAmong, permissionFor, readAddress, readDomain } from "../../../extension/shared/address.mjs";
+import { isAmong, networkOf, permissionFor, readAddress, readDomain } from "../../../extension/shared/address.mjs";
 import { faultOf, problemOf } from "../../../extension/shared/problems.mjs";
 import { EventStream } from "../../../extension/shared/sse.mjs";
 import { WORDS } from "../lib/words.mjs";
@@ -23,6 +23,15 @@ test("an address is taken as people type it", () => {
     const address = readAddress(typed);
     assert.deepEqual([address.base, address.encrypted], [base, encrypted], typed);
   }
+});
+
+test("a host is in the local network when its address or name is private", () => {
+  const hosts = {
+    loopback: ["localhost", "app.localhost", "127.0.0.1", "[::1]"],
+    local: ["10.1.2.3", "172.31.0.1", "192.168.1.20", "169.254.1.1", "100.64.0.1", "[fd00::1]", "[fe80::1]", "nas", "nas.local", "box.home.arpa"],
+    null: ["check.example", "10.example", "172.32.0.1", "100.128.0.1", "8.8.8.8", "[2001:db8::1]", "local.example"],
+  };
+  for (const [network, names] of Object.entries(hosts)) for (const host of names) assert.equal(String(networkOf(host)), network, host);
 });
 
 test("an address that cannot be used is refused with the reason", () => {
