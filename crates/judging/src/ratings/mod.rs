@@ -14,8 +14,15 @@ use unicode_normalization::UnicodeNormalization;
 use corroborate_domain::verdict::RatingClass;
 
 use corroborate_language::lexicon::{self, Parts, Words};
+use corroborate_language::{is_emoji, stopwords};
 
+/// Words that take a label back: "however", "за исключением".
 static BUT: Words = Words::of("ratings.but");
+/// Answers to a headline's question ("No, this is real"). They are labels only alone.
+static ANSWER: Words = Words::of("ratings.answer");
+/// Words before a speaker: "says the ministry".
+static ATTRIBUTION: Words = Words::of("ratings.attribution");
+static ARTICLE: Words = Words::of("statements.frames.article");
 
 /// Language tried second. Publishers everywhere write "Fake", and the tag is often the site's.
 const FALLBACK: &str = "en";
@@ -63,7 +70,7 @@ static LABELS: LazyLock<Labels> = LazyLock::new(|| {
 /// Classifies a rating. `language` is ISO 639-1, optionally with a region.
 ///
 /// Tries the whole label, then its parts around `/`, `,`, `&` or "and" without a prefix, then its first words, longest
-/// first.
+/// first. A label with a remark that may take it back is `Unknown`.
 pub fn classify(rating: &str, language: Option<&str>) -> RatingClass {
     classify_without(rating, language, None)
 }
@@ -77,7 +84,7 @@ fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>
     let primary = language.and_then(|tag| tag.split(['-', '_']).next()).map(str::to_lowercase);
     let known = Known { language: primary.as_deref(), held_out };
     let stripped = without_prefix(&label);
-    for candidate in [label.as_str(), stripped] {
+    for candidate in [label.as_str(), stripped, without_article(stripped)] {
         if let Some(class) = look_up(candidate, known) {
             return class;
         }
@@ -98,8 +105,8 @@ fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>
     RatingClass::Unknown
 }
 
-/// Applies NFKC, lower case, single spaces, straight apostrophes and `ё` as `е`; removes outer quotation marks and a
-/// final `.!…:`.
+/// Applies NFKC, lower case, single spaces, straight apostrophes and `ё` as `е`; removes emoji, outer quotation marks
+/// and a final `.!…:`.
 fn normalise(rating: &str) -> String {
     let folded: String = rating
         .nfkc()
@@ -108,9 +115,10 @@ fn normalise(rating: &str) -> String {
             '’' | '‘' | 'ʼ' | '`' | '´' => '\'',
             'ё' => 'е',
             '–' | '—' | '‑' => '-',
-            // From a Turkish İ.
+            c if is_emoji(c) => ' ',
             c => c,
         })
+        // The dot above is from a Turkish İ.
         .filter(|c| !matches!(c, '\u{0307}' | '\u{feff}' | '\u{00ad}' | '\u{200b}'))
         .collect();
     let spaced = folded.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -118,7 +126,8 @@ fn normalise(rating: &str) -> String {
     loop {
         let trimmed = label.trim_matches(|c: char| matches!(c, '"' | '“' | '”' | '«' | '»' | '„' | '*' | ' '));
         let trimmed = trimmed.trim_end_matches(['.', '!', '…', ':', ';', ',']).trim_end();
-        let trimmed = trimmed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(trimmed);
+        let inner = |open: char, close: char| trimmed.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        let trimmed = inner('[', ']').or_else(|| inner('\'', '\'')).unwrap_or(trimmed);
         if trimmed == label {
             return label.replace("half-", "half ").replace("mostly-", "mostly ").replace(" / ", "/");
         }
@@ -135,6 +144,10 @@ fn without_prefix(label: &str) -> &str {
     let named = PREFIX_WORDS.has(head) || head.split(' ').any(|part| PREFIX_WORDS.has(part));
     // A prefix has few words.
     if named && head.split(' ').count() <= 5 { rest.trim() } else { label }
+}
+
+fn without_article(label: &str) -> &str {
+    label.split_once(' ').filter(|(first, _)| ARTICLE.has(first)).map_or(label, |(_, rest)| rest)
 }
 
 #[derive(Clone, Copy)]
@@ -169,23 +182,11 @@ fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
     if parts.len() < 2 {
         return None;
     }
-    let classes: Vec<Option<RatingClass>> = parts.iter().map(|part| look_up(part, known)).collect();
-    // "фейк, … не делала такого заявления": a label and remarks, unless the rest changes the label.
-    if let [Some(first), rest @ ..] = classes.as_slice()
-        && rest.iter().all(Option::is_none)
-        && label.contains(',')
-        && !turns(parts.get(1).copied().unwrap_or_default())
-    {
-        return Some(*first);
-    }
-    let classes: Vec<RatingClass> = classes.into_iter().collect::<Option<_>>()?;
-    Some(combined(&classes))
-}
-
-/// Words that retract the label before a comma.
-fn turns(rest: &str) -> bool {
-    let first = rest.split(' ').next().unwrap_or_default();
-    BUT.has(first)
+    let classes: Vec<RatingClass> = parts.iter().map(|part| look_up(part, known)).collect::<Option<_>>()?;
+    let class = combined(&classes);
+    // "No, it's true" answers a question; "true and false" is a label.
+    let is_answer = class == RatingClass::Mixed && !classes.contains(&class) && label.contains([',', ';']);
+    Some(if is_answer { RatingClass::Unknown } else { class })
 }
 
 fn combined(classes: &[RatingClass]) -> RatingClass {
@@ -207,10 +208,15 @@ fn combined(classes: &[RatingClass]) -> RatingClass {
     } else if has(RatingClass::Unproven) {
         // "No verdict, technical error": a remark does not settle an open case.
         RatingClass::Unproven
+    } else if !holds {
+        classes.first().copied().unwrap_or(RatingClass::Unknown)
+    } else if has(RatingClass::None) {
+        // "True, opinion"
+        RatingClass::Unknown
     } else if has(RatingClass::MostlyTrue) {
         RatingClass::MostlyTrue
     } else {
-        classes.first().copied().unwrap_or(RatingClass::Unknown)
+        RatingClass::True
     }
 }
 
@@ -231,30 +237,70 @@ fn graded(label: &str) -> Option<RatingClass> {
 /// Classifies by the first words, longest first, before punctuation or about the claim ("this is false …"); not "False
 /// teeth were found".
 fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
+    const MARKS: [char; 7] = ['.', ',', '!', ':', ';', '-', '…'];
     let words: Vec<&str> = label.split(' ').collect();
     let longest = LABELS.longest.min(words.len().saturating_sub(1));
     for count in (1..=longest).rev() {
-        let head = words.get(..count)?.join(" ");
-        let bare = head.trim_end_matches(['.', ',', '!', ':', ';', '-', '…']).trim_end();
-        let ends =
-            bare.len() < head.len() || words.get(count).is_some_and(|next| *next == "-" || next.starts_with('('));
+        let (head, rest) = words.split_at_checked(count)?;
+        let (head, rest) = (head.join(" "), rest.join(" "));
+        let bare = head.trim_end_matches(MARKS).trim_end();
+        let ends = bare.len() < head.len() || rest.starts_with("- ") || rest.starts_with('(');
         let spoken = count >= 2 && SPOKEN.begins(bare);
-        if !(ends || spoken) {
+        if !(ends || spoken) || ANSWER.has(bare) {
             continue;
         }
-        let next = words.get(count).copied().unwrap_or_default();
-        if turns(next) {
-            // "True, but …" is a label in some languages; otherwise the rest retracts it.
-            return look_up(&format!("{bare}, {next}"), known).or(Some(RatingClass::Unknown));
-        }
-        if let Some(class) = look_up(bare, known) {
-            // "True (with inaccuracies)" is less than true.
-            let is_qualified = class == RatingClass::True && next.starts_with('(');
-            return Some(if is_qualified { RatingClass::Unknown } else { class });
-        }
+        let Some(class) = look_up(bare, known) else { continue };
+        let stays = match class {
+            RatingClass::True | RatingClass::MostlyTrue => confirms(&rest, head.ends_with(':'), known),
+            _ => !takes_back(&rest, known),
+        };
+        return Some(if stays { class } else { RatingClass::Unknown });
     }
     None
 }
+
+/// The clauses of a remark, each as words.
+fn clauses(rest: &str) -> impl Iterator<Item = Vec<&str>> {
+    let clauses = rest.split([',', '.', '!', ':', ';', '…', '(', ')']).flat_map(|part| part.split(" - "));
+    clauses
+        .map(|clause| clause.split([' ', '"', '“', '”', '«', '»']).filter(|word| !matches!(*word, "" | "-")).collect())
+        .filter(|words: &Vec<&str>| !words.is_empty())
+}
+
+fn opens_with(list: &Words, words: &[&str]) -> bool {
+    list.has_this(words.first().copied()) || list.phrase_at(words) > 0
+}
+
+/// True if a remark after "false" or "misleading" may say the opposite: "however …", "it is true", a question.
+fn takes_back(rest: &str, known: Known<'_>) -> bool {
+    let says_true =
+        |words: &[&str]| matches!(look_up(&words.join(" "), known), Some(RatingClass::True | RatingClass::MostlyTrue));
+    rest.contains('?') || clauses(rest).any(|words| opens_with(&BUT, &words) || says_true(&words))
+}
+
+/// True if a remark after "true" takes nothing back: it repeats the label, names a speaker, or is the claim after a
+/// colon. A figure, a condition or other words can limit the label to less than the claim.
+fn confirms(rest: &str, is_after_colon: bool, known: Known<'_>) -> bool {
+    let limits = |words: &[&str]| (0..words.len()).any(|at| opens_with(&BUT, words.get(at..).unwrap_or_default()));
+    let has_figure = rest.contains(|letter: char| letter.is_numeric());
+    if rest.contains('?') || has_figure || clauses(rest).any(|words| limits(&words)) {
+        return false;
+    }
+    let repeats = |words: &[&str]| look_up(&words.join(" "), known) == Some(RatingClass::True);
+    let names_speaker = |words: &[&str]| words.len() <= MAX_ATTRIBUTION && opens_with(&ATTRIBUTION, words);
+    if clauses(rest).all(|words| repeats(&words) || names_speaker(&words)) {
+        return true;
+    }
+    // "TRUE: the bridge fell", not "true: for men".
+    is_after_colon
+        && clauses(rest).all(|words| words.len() >= MIN_SENTENCE)
+        && clauses(rest).take(1).flatten().take(1).all(|word| ARTICLE.has(word) || !stopwords::is_stop_word(word, None))
+}
+
+/// Words of "says the ministry of health of Larn".
+const MAX_ATTRIBUTION: usize = 7;
+/// Fewer words are no sentence.
+const MIN_SENTENCE: usize = 3;
 
 /// Openings about the claim itself.
 static SPOKEN: Parts = Parts::of("ratings.spoken");
@@ -291,7 +337,10 @@ mod tests {
             ("YANLIŞ", Some("tr"), RatingClass::False),
             ("KISMEN DOĞRU", Some("tr"), RatingClass::Mixed),
             ("Misleading/Partly False", Some("en"), RatingClass::Misleading),
-            ("True, but exaggerated", Some("en"), RatingClass::MostlyTrue),
+            ("True, but", Some("en"), RatingClass::MostlyTrue),
+            ("✅ TRUE", Some("en"), RatingClass::True),
+            ("A hoax", Some("en"), RatingClass::False),
+            ("'False'", Some("en"), RatingClass::False),
             ("Explainer", Some("en"), RatingClass::None),
             ("Labeled Satire", Some("en"), RatingClass::Satire),
         ];
@@ -322,6 +371,75 @@ mod tests {
             assert_eq!(classify(rating, Some("en")), RatingClass::Unknown, "{rating:?}");
         }
         assert_eq!(classify("impreciso", None), RatingClass::Unknown);
+    }
+
+    #[test]
+    fn a_true_label_is_unknown_when_a_remark_may_take_it_back() {
+        let cases = [
+            "True, although in 2014",
+            "True, except for the date",
+            "True, but exaggerated",
+            "True; the figure is from 2014",
+            "True - for 2014",
+            "True: for men",
+            "True: the bridge fell, however in Chile",
+            "True, opinion",
+            "True, says the ministry; the police deny it",
+            "True, says only the ministry",
+            "Correct. The video, however, is from Chile",
+            "Correct, until last year",
+            "Mostly true. The date is wrong.",
+            "Yes, unless you count children",
+            "This is true of men",
+            "Правда, однако снято в 2014 году",
+            "Правда. Видео при этом снято в Чили",
+            "Верно, если считать только сельские участки",
+            "Правда, за исключением даты",
+            "Правда, хоча відео старе",
+            "Правда, окрім дати",
+            "Правда, проте це сталося 2014 року",
+            "Prawda, ale w innym kraju",
+        ];
+        for rating in cases {
+            for language in [None, Some("en"), Some("ru"), Some("uk")] {
+                assert_eq!(classify(rating, language), RatingClass::Unknown, "{rating}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_false_label_is_unknown_when_a_remark_may_say_the_opposite() {
+        let cases = [
+            "No, it is real",
+            "No, it's true",
+            "Fake, or is it?",
+            "False. However, the video is real",
+            "Фейк. Это правда",
+            "Ложь, если не считать видео",
+            "Ні, це правда",
+        ];
+        for rating in cases {
+            assert_eq!(classify(rating, None), RatingClass::Unknown, "{rating}");
+        }
+    }
+
+    #[test]
+    fn a_label_keeps_its_class_when_its_remark_takes_nothing_back() {
+        let cases = [
+            ("TRUE: the bridge fell", RatingClass::True),
+            ("True. This is true.", RatingClass::True),
+            ("True, says the ministry", RatingClass::True),
+            ("Правда, сообщает полиция", RatingClass::True),
+            ("Правда, підтверджують у міністерстві", RatingClass::True),
+            ("False, says the ministry", RatingClass::False),
+            ("Ложь, мост стоит", RatingClass::False),
+            ("Фейк. Відео зняли у 2014 році", RatingClass::False),
+            ("Misleading: the photo is from 2014", RatingClass::Misleading),
+            ("True and false", RatingClass::Mixed),
+        ];
+        for (rating, class) in cases {
+            assert_eq!(classify(rating, None), class, "{rating}");
+        }
     }
 
     #[test]
