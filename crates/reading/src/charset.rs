@@ -32,13 +32,23 @@ static META_CHARSET: LazyLock<Option<Regex>> =
 static XML_ENCODING: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i-u)\A\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([a-z0-9_:.\-]{2,40})["']"#).ok());
 
-/// Returns the text, the encoding's name in the Encoding Standard, and its origin.
+/// Returns the text, the encoding's name in the Encoding Standard, and its origin. The text has no NUL characters.
 pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, &'static str, CharsetFrom) {
     decode_for(bytes, content_type, None)
 }
 
 /// As [`decode`], with the page's host. Its top-level domain helps the detector (".ru" and ".bg" differ).
 pub fn decode_for<'a>(
+    bytes: &'a [u8],
+    content_type: Option<&str>,
+    host: Option<&str>,
+) -> (Cow<'a, str>, &'static str, CharsetFrom) {
+    let (text, name, from) = decode_once(bytes, content_type, host);
+    let text = if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { text };
+    (text, name, from)
+}
+
+fn decode_once<'a>(
     bytes: &'a [u8],
     content_type: Option<&str>,
     host: Option<&str>,

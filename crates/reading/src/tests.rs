@@ -208,6 +208,15 @@ fn a_page_that_would_stop_a_worker_is_refused_as_too_costly() {
 }
 
 #[test]
+fn a_page_is_read_when_it_contains_a_nul() {
+    let body = format!("<article><h1>Bridge\0 approved</h1><p>{0}\0</p><p>{0}</p></article>", SENTENCE.repeat(3));
+    let article =
+        read(&format!("<html><head>\0<title>Bridge\0 approved</title></head><body>{body}</body></html>")).unwrap();
+    assert_eq!(article.title.as_deref(), Some("Bridge approved"));
+    assert!(!article.text().contains(['\0', '\u{FFFD}']));
+}
+
+#[test]
 fn what_is_no_page_is_refused() {
     let refuse = |bytes: &[u8], content_type: Option<&str>| read_page(bytes, content_type, &address()).err();
     assert_eq!(refuse(b"", None), Some(Junk::Empty));
