@@ -11,6 +11,8 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use regex::bytes::Regex;
 
+use super::twice_encoded;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CharsetFrom {
     Bom,
@@ -32,7 +34,8 @@ static META_CHARSET: LazyLock<Option<Regex>> =
 static XML_ENCODING: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i-u)\A\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([a-z0-9_:.\-]{2,40})["']"#).ok());
 
-/// Returns the text, the encoding's name in the Encoding Standard, and its origin. The text has no NUL characters.
+/// Returns the text, the encoding's name in the Encoding Standard, and its origin. The text has no NUL characters, and
+/// parts that were encoded twice are repaired.
 pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, &'static str, CharsetFrom) {
     decode_for(bytes, content_type, None)
 }
@@ -45,7 +48,11 @@ pub fn decode_for<'a>(
 ) -> (Cow<'a, str>, &'static str, CharsetFrom) {
     let (text, name, from) = decode_once(bytes, content_type, host);
     let text = if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { text };
-    (text, name, from)
+    let repaired = match twice_encoded::repaired(&text) {
+        Cow::Owned(better) => Some(better),
+        Cow::Borrowed(_) => None,
+    };
+    (repaired.map_or(text, Cow::Owned), name, from)
 }
 
 fn decode_once<'a>(

@@ -1,6 +1,6 @@
 //! Extracts the article from the bytes of a fetched page.
 //!
-//! 1. `charset` decodes; `parse` builds the document within the limits of `work`; `page` walks it once.
+//! 1. `charset` decodes and `twice_encoded` repairs; `parse` builds the document within the limits of `work`; `page` walks it once.
 //! 2. `json_ld`, `claim_review`, `metadata`, `title` and `publication` read the facts about the article.
 //! 3. `outline`, `naming`, `frame`, `boilerplate`, `page_data` and `main_text` find its text.
 //! 4. `junk` rejects paywalls, logins and error pages.
@@ -38,6 +38,7 @@ mod passages;
 mod publication;
 mod text;
 mod title;
+mod twice_encoded;
 mod work;
 
 #[cfg(test)]

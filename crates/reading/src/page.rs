@@ -9,6 +9,7 @@ use dom_query::{Document, NodeData, NodeId, NodeRef};
 pub(super) use self::date_marks::{DateKind, DateMark};
 pub(super) use self::headings::{Heading, Mark};
 use super::text;
+use super::twice_encoded::is_garbled;
 
 /// Entries of one kind. Normal pages have fewer.
 const MAX_ENTRIES: usize = 300;
@@ -71,7 +72,7 @@ pub(super) fn read(document: &Document) -> Page {
             "link" => page.note_link(attribute("rel"), attribute("href")),
             // An SVG icon may have its own title, and a broken head may end before the page's title.
             "title" if page.title.is_none() && (!in_body || !is_drawn(&node)) => {
-                page.title = Some(bounded_text(&node, 1_000));
+                page.title = Some(bounded_text(&node, 1_000)).filter(|title| !is_garbled(title));
             }
             "script" => page.note_script(&node, attribute("type"), attribute("src")),
             "h1" | "h2" | "h3" | "h4" if page.heads.len() < 60 => page.note_heading(&node, &element.name.local),
@@ -126,6 +127,9 @@ impl Page {
     fn note_meta<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
         let Some(content) = attribute("content").or_else(|| attribute("value")) else { return };
         let content = text::plain(text::cut(content, 5_000));
+        if is_garbled(&content) {
+            return;
+        }
         // `property="og:title twitter:title"` has two names.
         for names in [attribute("property"), attribute("name"), attribute("itemprop"), attribute("http-equiv")] {
             for name in names.into_iter().flat_map(str::split_whitespace) {

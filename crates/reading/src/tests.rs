@@ -208,6 +208,27 @@ fn a_page_that_would_stop_a_worker_is_refused_as_too_costly() {
 }
 
 #[test]
+fn a_page_is_read_when_title_or_whole_page_was_encoded_twice() {
+    let sentence = "Рада у вівторок проголосувала за новий дах школи, роботи почнуться навесні наступного року. ";
+    let page = |title: &str| {
+        format!(
+            "<html><head><meta charset=utf-8><title>{title}</title><meta property=og:title content=\"{title}\"></head>\
+             <body><article><h1>Школа отримає новий дах</h1><p>{0}</p><p>{0}Усе.</p></article></body></html>",
+            sentence.repeat(3)
+        )
+    };
+    let twice = |text: &str| text.bytes().map(char::from).collect::<String>();
+    let right = page("Школа отримає новий дах");
+    let lost = "Школа отримає новий дах".bytes().map(|byte| if byte == 0xB0 { '?' } else { byte.into() });
+    for html in [page(&twice("Школа отримає новий дах")), page(&lost.collect::<String>()), twice(&right)]
+    {
+        let article = read(&html).unwrap();
+        assert_eq!(article.title.as_deref(), Some("Школа отримає новий дах"), "{html}");
+        assert!(article.text().starts_with("Рада у вівторок"), "{}", article.text());
+    }
+}
+
+#[test]
 fn a_page_is_read_when_it_contains_a_nul() {
     let body = format!("<article><h1>Bridge\0 approved</h1><p>{0}\0</p><p>{0}</p></article>", SENTENCE.repeat(3));
     let article =

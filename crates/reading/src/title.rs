@@ -12,6 +12,7 @@ use url::Url;
 use super::json_ld::string;
 use super::page::{Heading, Mark, Page};
 use super::text;
+use super::twice_encoded::is_garbled;
 
 const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
 /// Shorter headings are mostly section names.
@@ -177,7 +178,7 @@ fn by_headline(
 fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String> {
     let tag = page.title.as_deref().unwrap_or_default();
     let of_data = article.and_then(|node| {
-        let short = |key: &str| string(node, key).filter(|title| title.len() <= MAX_COMPARED);
+        let short = |key: &str| string(node, key).filter(|title| title.len() <= MAX_COMPARED && !is_garbled(title));
         let (headline, name) = (short("headline"), short("name"));
         // Wikipedia has a description in `headline` and the title in `name`.
         match (&headline, &name) {
