@@ -12,6 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::App;
 use super::problem::Problem;
 use crate::domain::{Item, ItemResult, ids};
+use crate::language::hyphens;
 use crate::pipeline::{self, Outcome, Progress, Request, Watcher};
 
 /// Maximum claim, characters; longer texts are items.
@@ -36,7 +37,7 @@ pub(crate) enum CheckEvent {
 impl CheckRequest {
     pub(crate) fn new(claim: &str, language: Option<&str>) -> Result<Self, Problem> {
         let claim = claim.trim();
-        if claim.is_empty() {
+        if claim.trim_matches('\u{AD}').is_empty() {
             return Err(Problem::invalid("the claim is empty; send the statement to check"));
         }
         if claim.chars().nth(MOST_CHARS).is_some() {
@@ -58,15 +59,15 @@ impl CheckRequest {
     }
 }
 
-/// The item for a person's claim. The same claim and language give the same item, so a repeated check is read from the
-/// store.
+/// The item for a person's claim, with its broken words joined. The same claim and language give the same item, so a
+/// repeated check is read from the store.
 pub fn check_item(claim: &str, language: Option<&str>) -> Item {
-    let claim = claim.trim();
+    let claim = hyphens::joined(claim.trim());
     let hash = match language {
-        Some(language) => ids::content_hash(&[claim, language]),
-        None => ids::content_hash(&[claim]),
+        Some(language) => ids::content_hash(&[&claim, language]),
+        None => ids::content_hash(&[&claim]),
     };
-    let mut item = Item::from_claim(format!("check:{hash}"), claim);
+    let mut item = Item::from_claim(format!("check:{hash}"), &claim);
     item.language = language.map(str::to_owned);
     item
 }
