@@ -52,7 +52,8 @@ impl Cleaned {
     fn new(item: &Item) -> Self {
         let texts: Vec<(usize, String)> =
             item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
-        let detected = detect::detect(texts.first().map_or("", |(_, text)| text.as_str()));
+        let main = texts.first().map_or("", |(_, text)| text.as_str());
+        let detected = detect::detect_stated(main, item.language.as_deref());
         Self { texts, detected, tags: item.texts().flat_map(|(_, text)| identifying_tags(text)).collect() }
     }
 }
@@ -61,10 +62,8 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
     let own = item.clone();
     let Cleaned { texts, detected, tags } = services.on_thread(move || Cleaned::new(&own)).await?;
     let main = texts.first().map_or("", |(_, text)| text.as_str());
-    let given = item.language.as_deref().map(str::to_lowercase);
-    let mixed = given.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
-    let language =
-        given.as_deref().and_then(|code| code.split(['-', '_']).next()).map(str::to_owned).or(detected.language);
+    let mixed = item.language.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
+    let language = detected.language;
     let lead: String = item.title.iter().map(String::as_str).chain([main]).collect::<Vec<_>>().join(". ");
     let lead: String = lead.chars().take(EMBEDDED_CHARS).collect();
     let Embedding { vector: embedding, space } =

@@ -39,7 +39,7 @@ pub struct Item {
     pub channel: Option<String>,
     #[serde(default)]
     pub published_at: Option<DateTime<Utc>>,
-    /// ISO 639-1 code; detected from the text if absent.
+    /// ISO 639-1 code; detected if absent, or if the text is clearly in another language.
     #[serde(default)]
     #[schemars(length(max = 35))]
     pub language: Option<String>,
