@@ -80,45 +80,17 @@ class Rewriter:
         return numpy_helper.to_array(tensor)
 
 
-def quantise_columns(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`weight` [inputs, outputs] as int8 and one scale per output, each with the least squared error."""
-    largest = np.maximum(np.abs(weight).max(axis=0), SMALLEST_SCALE).astype(np.float32)
-    best_error = np.full(weight.shape[1], np.inf, dtype=np.float32)
-    best_scale = largest / WEIGHT_LIMIT
-    for share in CLIP_SHARES:
-        scale = largest * share / WEIGHT_LIMIT
-        rounded = np.clip(np.rint(weight / scale), -WEIGHT_LIMIT, WEIGHT_LIMIT)
-        error = np.square(weight - rounded * scale).sum(axis=0)
-        better = error < best_error
-        best_error[better], best_scale[better] = error[better], scale[better]
-    rounded = np.clip(np.rint(weight / best_scale), -WEIGHT_LIMIT, WEIGHT_LIMIT)
-    return rounded.astype(np.int8), best_scale.astype(np.float32)
-
-
-def quantise_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`table` [rows, hidden] as int8 and scales [rows, 1]."""
-    scale = np.maximum(np.abs(table).max(axis=1, keepdims=True) / TABLE_LIMIT, SMALLEST_SCALE).astype(np.float32)
-    return np.rint(table / scale).astype(np.int8), scale
-
-
-def quantise_rows_halved(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`table` [rows, hidden] as integers from -8 to 7 and scales [rows, 1], each with the least squared error."""
-    low, high = -NIBBLE_CENTRE, NIBBLE_CENTRE - 1
-    largest = np.maximum(np.abs(table).max(axis=1, keepdims=True), SMALLEST_SCALE).astype(np.float32)
-    best_error = np.full((len(table), 1), np.inf, dtype=np.float32)
+def quantise_least_squares(weight: np.ndarray, axis: int, low: int, high: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """`weight` as integers from `low` to `high`, int8, and one scale along `axis`, each with the least squared error."""
+    largest = np.maximum(np.abs(weight).max(axis=axis, keepdims=True), SMALLEST_SCALE).astype(np.float32)
+    best_error = np.full(largest.shape, np.inf, dtype=np.float32)
     best_scale = largest / high
-    for share in ROW_SHARES:
+    for share in shares:
         scale = largest * share / high
-        error = np.square(table - np.clip(np.rint(table / scale), low, high) * scale).sum(axis=1, keepdims=True)
+        error = np.square(weight - np.clip(np.rint(weight / scale), low, high) * scale).sum(axis=axis, keepdims=True)
         better = error < best_error
         best_error[better], best_scale[better] = error[better], scale[better]
-    return np.clip(np.rint(table / best_scale), low, high).astype(np.int8), best_scale.astype(np.float32)
-
-
-def rounded_rows(table: np.ndarray) -> np.ndarray:
-    """`table` as a model of four-bit rows will read it."""
-    integers, scale = quantise_rows_halved(table)
-    return integers.astype(np.float32) * scale
+    return np.clip(np.rint(weight / best_scale), low, high).astype(np.int8), best_scale.astype(np.float32)
 
 
 def quantise_activation(rewriter: Rewriter, name: str) -> tuple[str, str]:
@@ -143,11 +115,11 @@ def quantise_activation(rewriter: Rewriter, name: str) -> tuple[str, str]:
 def quantise_product(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) -> None:
     """Replace `MatMul(activation, weight)` by an integer product and its scales."""
     name, output = node.input[1], node.output[0]
-    integers, scale = quantise_columns(weight)
+    integers, scale = quantise_least_squares(weight, 0, -WEIGHT_LIMIT, WEIGHT_LIMIT, CLIP_SHARES)
     quantised, token_scale = quantise_activation(rewriter, node.input[0])
     rewriter.constant(f"{name}_integers", integers)
     # The step of the activations is a constant: it goes into the weights' scale.
-    rewriter.constant(f"{name}_scale", scale * np.float32(ACTIVATION_STEP))
+    rewriter.constant(f"{name}_scale", scale[0] * np.float32(ACTIVATION_STEP))
     rewriter.constant(f"{name}_zero", np.zeros(weight.shape[1], dtype=np.int8))
     inputs = [quantised, f"{name}_integers", "quantised_centre", f"{name}_zero"]
     product = rewriter.node("MatMulInteger", inputs, f"{output}_product")
@@ -160,8 +132,8 @@ def quantise_product(rewriter: Rewriter, node: NodeProto, weight: np.ndarray) ->
 def quantise_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> None:
     """Replace `Gather(table, ids)` by gathers of int8 rows and their scales."""
     name, indices, output = node.input[0], node.input[1], node.output[0]
-    integers, scale = quantise_rows(table)
-    rewriter.constant(f"{name}_integers", integers)
+    scale = np.maximum(np.abs(table).max(axis=1, keepdims=True) / TABLE_LIMIT, SMALLEST_SCALE).astype(np.float32)
+    rewriter.constant(f"{name}_integers", np.rint(table / scale).astype(np.int8))
     rewriter.constant(f"{name}_scale", scale)
     rows = rewriter.node("Gather", [f"{name}_integers", indices], f"{output}_rows", axis=0)
     scales = rewriter.node("Gather", [f"{name}_scale", indices], f"{output}_scales", axis=0)
@@ -172,7 +144,7 @@ def quantise_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> No
 def halve_table(rewriter: Rewriter, node: NodeProto, table: np.ndarray) -> None:
     """Replace `Gather(table, ids)` by a gather of bytes that hold two values each: a row's first half low, its second high."""
     name, indices, output = node.input[0], node.input[1], node.output[0]
-    integers, scale = quantise_rows_halved(table)
+    integers, scale = quantise_least_squares(table, 1, -NIBBLE_CENTRE, NIBBLE_CENTRE - 1, ROW_SHARES)
     nibbles = (integers + NIBBLE_CENTRE).astype(np.uint8)
     half = table.shape[1] // 2
     rewriter.constant(f"{name}_nibbles", nibbles[:, :half] | (nibbles[:, half:] << 4))
@@ -228,13 +200,6 @@ def rewrite(rewriter: Rewriter, node: NodeProto) -> None:
     return None
 
 
-def used_tensors(rewriter: Rewriter) -> list[TensorProto]:
-    """The initializers that a node or an output still reads."""
-    used = {name for node in rewriter.nodes for name in node.input}
-    used.update(output.name for output in rewriter.model.graph.output)
-    return [tensor for name, tensor in rewriter.tensors.items() if name in used]
-
-
 def quantise(source: Path, target: Path, keep: set[str] | None = None, table_bits: int = 8) -> int:
     """Write the quantised `source` to `target`; gives the number of integer products.
 
@@ -244,7 +209,8 @@ def quantise(source: Path, target: Path, keep: set[str] | None = None, table_bit
     rewriter = Rewriter(model, keep or set(), table_bits)
     for node in model.graph.node:
         rewrite(rewriter, node)
-    tensors = used_tensors(rewriter)
+    used = {name for node in rewriter.nodes for name in node.input} | {output.name for output in model.graph.output}
+    tensors = [tensor for name, tensor in rewriter.tensors.items() if name in used]
     del model.graph.node[:], model.graph.initializer[:], model.graph.value_info[:]
     model.graph.node.extend(rewriter.nodes)
     model.graph.initializer.extend(tensors)
