@@ -13,7 +13,7 @@ A pair takes one event type, fills its slots, and writes passage and claim with 
 
 Each output line: {"source": "templates", "id", "premise", "hypothesis", "label", "kind", "languages": "ru-en"}. The same seed gives the same pairs.
 """
-import argparse, datetime, glob, hashlib, json, os, random, re, sys
+import argparse, datetime, functools, glob, hashlib, json, os, random, re, sys
 
 LANGUAGES = ("en", "ru", "uk", "pt")
 GROUPS = {"yes": (4, 7), "not": (2, 4), "opp": (0, 3), "deny": (1, 2), "retract": (0, 2), "plan": (1, 2), "other": (2, 4)}
@@ -44,6 +44,9 @@ NUMBERS = ("number", "money", "length", "mass", "temp", "speed", "area", "volume
 # Kinds of pairs, with how many of a hundred they are.
 KINDS = (("same", 33), ("same_negation", 4), ("value", 15), ("negated", 5), ("negated_claim", 5), ("opposite", 4), ("denied", 4),
          ("retracted", 3), ("plan", 8), ("other", 10), ("another", 4), ("unsaid", 5))
+# Kinds whose passage is from one group of templates: against the claim, or apart from it.
+AGAINST = {"negated": "not", "opposite": "opp", "denied": "deny", "retracted": "retract"}
+APART = ("plan", "other")
 # A change in one of these makes the statement false; another place makes it another event.
 EXACT = NUMBERS + ("percent", "date", "person", "score", "org", "year", "rank", "list")
 NAMES = ("city", "country", "person", "org")
@@ -230,13 +233,19 @@ class Generator:
         of_passage = random.choices(languages, weights)[0]
         of_claim = of_passage if random.random() < 0.7 else random.choices(languages, weights)[0]
         passages, claims, values = event[of_passage], event[of_claim], self.values(event)
-        made = getattr(self, "pair_" + kind)(event, passages, claims, values, of_passage, of_claim)
+        made = self.maker(kind)(event, passages, claims, values, of_passage, of_claim)
         if made is None or made[0] == made[1]:
             return None
         passage, claim, label = made
         passage = self.surrounded(passage, event, passages, values, of_passage)
         return {"premise": passage, "hypothesis": claim, "label": label, "kind": kind, "event": event["id"],
                 "languages": of_passage if of_passage == of_claim else f"{of_passage}-{of_claim}"}
+
+    def maker(self, kind):
+        """The method that makes pairs of that kind."""
+        if kind in AGAINST:
+            return functools.partial(self.pair_against, AGAINST[kind])
+        return functools.partial(self.pair_apart, kind) if kind in APART else getattr(self, "pair_" + kind)
 
     def surrounded(self, passage, event, passages, values, language):
         """The passage among one or two sentences that settle nothing: of the same event, or of another one."""
@@ -295,39 +304,21 @@ class Generator:
         modes = {name: mode for name, mode in self.alike(event, [claim], slots(claim)).items() if name != slot or mode in ("unit", "word")}
         return self.fill(passage, event, values, p), self.fill(claim, event, changed, c, modes), "contradict"
 
-    def against(self, group):
-        def make(event, passages, claims, values, p, c):
-            passage, claim = self.pick(passages, group), self.pick(claims, "yes")
-            if passage is None:
-                return None
-            return self.fill(passage, event, values, p), self.fill(claim, event, values, c), "contradict"
-        return make
+    def pair_against(self, group, event, passages, claims, values, p, c):
+        passage, claim = self.pick(passages, group), self.pick(claims, "yes")
+        if passage is None:
+            return None
+        return self.fill(passage, event, values, p), self.fill(claim, event, values, c), "contradict"
 
-    def pair_negated(self, *given):
-        return self.against("not")(*given)
-
-    def pair_opposite(self, *given):
-        return self.against("opp")(*given)
-
-    def pair_denied(self, *given):
-        return self.against("deny")(*given)
-
-    def pair_retracted(self, *given):
-        return self.against("retract")(*given)
+    def pair_apart(self, group, event, passages, claims, values, p, c):
+        of_claim = self.random.choice(("yes", "yes", "not"))
+        return self.fill(self.pick(passages, group), event, values, p), self.fill(self.pick(claims, of_claim), event, values, c), "neutral"
 
     def pair_negated_claim(self, event, passages, claims, values, p, c):
         passage, claim = self.pick(passages, "yes"), self.pick(claims, self.random.choice(("not", "not", "opp")))
         if claim is None:
             return None
         return self.fill(passage, event, values, p), self.fill(claim, event, values, c), "contradict"
-
-    def pair_plan(self, event, passages, claims, values, p, c):
-        group = self.random.choice(("yes", "yes", "not"))
-        return self.fill(self.pick(passages, "plan"), event, values, p), self.fill(self.pick(claims, group), event, values, c), "neutral"
-
-    def pair_other(self, event, passages, claims, values, p, c):
-        group = self.random.choice(("yes", "yes", "not"))
-        return self.fill(self.pick(passages, "other"), event, values, p), self.fill(self.pick(claims, group), event, values, c), "neutral"
 
     def pair_another(self, event, passages, claims, values, p, c):
         passage, claim = self.pick(passages, "yes"), self.pick(claims, "yes")
