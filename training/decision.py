@@ -34,12 +34,11 @@ def lines(path):
                 yield json.loads(row)
 
 
-def composed(path, name=None, every=1):
+def composed(path, name):
     """Claims from written ones with their passages by label; the same ones at every run."""
     chance = random.Random(7)
-    name = name or path.stem
     for number, row in enumerate(lines(path), 1):
-        if "h" not in row or number % every:
+        if "h" not in row or number % HELD_OUT:
             continue
         bearing, silent, against = row.get("e", []), row.get("n", []), row.get("c", [])
 
@@ -57,17 +56,8 @@ def composed(path, name=None, every=1):
             kinds.append(("contested", [bearing[0], against[0], *some(silent, 1)]))
         for label, texts in kinds:
             chance.shuffle(texts)
-            evidence = [
-                {"text": text, "url": f"https://paper{number}-{place}.example/{label}"}
-                for place, text in enumerate(texts[:MOST])
-            ]
-            yield {
-                "set": name,
-                "id": f"{name}/{path.stem}/{number}/{label}",
-                "claim": row["h"],
-                "label": label,
-                "evidence": evidence,
-            }
+            evidence = [{"text": text, "url": f"https://paper{number}-{place}.example/{label}"} for place, text in enumerate(texts[:MOST])]
+            yield {"set": name, "id": f"{name}/{path.stem}/{number}/{label}", "claim": row["h"], "label": label, "evidence": evidence}
 
 
 def ready(path, name):
@@ -86,13 +76,13 @@ def main():
     for language in arguments.languages:
         folder = HERE / "written" if language == "en" else HERE / "written" / language
         for path in sorted(folder.glob("*.jsonl")):
-            rows += composed(path, f"written_{language}", HELD_OUT)
+            rows += composed(path, f"written_{language}")
         for path in sorted((HERE / "written/plain").glob(f"{language}*.jsonl")):
-            rows += composed(path, f"plain_{language}", HELD_OUT)
+            rows += composed(path, f"plain_{language}")
         rows += ready(arguments.data / "news_claims" / f"{language}.jsonl", f"news_{language}")
         rows += ready(arguments.data / "plain_claims" / f"{language}.jsonl", "plain_claims")
     for path in sorted((HERE / "written/plain").glob("cross*.jsonl")):
-        rows += composed(path, "plain_cross", HELD_OUT)
+        rows += composed(path, "plain_cross")
     rows += ready(arguments.data / "plain_claims" / "cross.jsonl", "plain_claims")
     rows += ready(tests / "verdicts.jsonl", "verdicts")
     for row in rows:
