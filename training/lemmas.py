@@ -55,8 +55,7 @@ def frequencies(language):
 
     # Only its list is read; importing the package would ask for what it needs to cut text into words.
     folder = Path(importlib.util.find_spec("wordfreq").origin).parent
-    path = folder / "data" / f"large_{language}.msgpack.gz"
-    with gzip.open(path) as file:
+    with gzip.open(folder / "data" / f"large_{language}.msgpack.gz") as file:
         bins = msgpack.load(file, raw=False)[1:]
     shares = collections.Counter()
     for centibels, words in enumerate(bins):
@@ -83,10 +82,7 @@ def russian():
         reading = forms[form].setdefault((lemma, part), Reading(lemma, proper=True, last=True))
         reading.last &= last
         reading.proper &= part in LEFT_OUT or bool(PROPER & tag.grammemes)
-    found = {}
-    for form, readings in forms.items():
-        found[form] = russian_readings(analyser, form, readings, verbs)
-    return found
+    return {form: russian_readings(analyser, form, readings, verbs) for form, readings in forms.items()}
 
 
 def russian_readings(analyser, form, readings, verbs):
