@@ -1,33 +1,23 @@
-"""Sentences with their translations: which sources training reads, and which of them it keeps apart."""
+"""Sentences with their translations: the two sources that scripts read, and the sentences that no training reads."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 #: Folders of parallel text, each with the languages of its two columns.
 FOLDERS = {"parallel_en_ru": ("en", "ru"), "parallel_en_uk": ("en", "uk"), "parallel_ru_uk": ("ru", "uk")}
-#: Sources with a stated licence. Rows of any other source are not read: training/README.md names them and says why.
-LICENCES = {
-    "ntrex": "CC-BY-SA-4.0",
-    "flores": "CC-BY-SA-4.0",
-    "tatoeba": "CC-BY-2.0-FR",
-    "tico19": "CC0-1.0",
-    "gnome": "CC-BY-SA-3.0",
-    "python_docs": "CC0-1.0; English text PSF-2.0",
-    "machine_coop": "MIT",
+#: Sources with a stated licence; of each, one sentence of so many is held out. training/README.md names the sources without a licence.
+HELD_SHARE = {
+    "flores": 1,  # CC-BY-SA-4.0
+    "tatoeba": 4,  # CC-BY-2.0-FR
 }
-#: Kept from training whole: the embedder is measured on it.
-HELD = {"flores"}
-#: One sentence in so many of these is kept from training, too.
-HELD_SHARE = {"tatoeba": 4}
 
 
-@dataclass(frozen=True)
-class Translation:
+class Translation(NamedTuple):
     source: str
     languages: tuple[str, str]
     first: str
@@ -36,10 +26,7 @@ class Translation:
 
 def is_held(source: str, first: str) -> bool:
     """By the hash of the first column's text: an English sentence is kept from both folders that begin with English."""
-    if source in HELD:
-        return True
-    share = HELD_SHARE.get(source)
-    return share is not None and hashlib.sha256(first.strip().lower().encode()).digest()[0] % share == 0
+    return hashlib.sha256(first.strip().lower().encode()).digest()[0] % HELD_SHARE[source] == 0
 
 
 def rows_of(data: Path, folder: str) -> Iterator[Translation]:
@@ -47,7 +34,7 @@ def rows_of(data: Path, folder: str) -> Iterator[Translation]:
         next(lines)
         for line in lines:
             source, first, second = line.rstrip("\n").split("\t")
-            if source in LICENCES:
+            if source in HELD_SHARE:
                 yield Translation(source, FOLDERS[folder], first, second)
 
 

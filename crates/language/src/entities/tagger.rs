@@ -1,7 +1,7 @@
 //! Finds people, places and organisations in Russian and Ukrainian text with a network trained on news.
 //!
 //! It is `slovnet`: word vectors and shapes, three convolutions of one word to each side, and tag transitions.
-//! `training/names.py` writes its file; `models/slovnet-names/ORIGIN.md` lists the sources.
+//! `models/slovnet-names/ORIGIN.md` lists its sources and names the script that wrote its file.
 
 mod bytes;
 mod network;

@@ -80,7 +80,7 @@ fn as_russian(word: &str) -> String {
     ["с", "з", "ц"].iter().fold(letters, |word, letter| word.replace(&format!("{letter}ьк"), &format!("{letter}к")))
 }
 
-/// The upper half of FNV-1a 64, as in `training/names.py`.
+/// The upper half of FNV-1a 64 of the word in UTF-8: its hash in the file.
 fn hashed(word: &str) -> u32 {
     let value = word
         .bytes()
