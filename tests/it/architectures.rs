@@ -1,7 +1,7 @@
 //! The encoders people bring answer in this runtime as in the library they come from.
 //!
 //! `tests/fixtures/models` holds small ones with random weights, and what `transformers` (f32) and ONNX Runtime (the
-//! quantised files) answer. `training/fixtures.py` makes all of it anew.
+//! quantised files) answer. `training/fixtures.py` rebuilds the models and the answers.
 #![cfg(test)]
 #![cfg(feature = "models")]
 
