@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Export a Hugging Face encoder folder to ONNX.
+"""Exports a Hugging Face encoder folder to ONNX, and writes the model folders that the daemon reads.
 
 An embedding model gives `last_hidden_state` [batch, sequence, hidden]; pooling stays outside, in the
 runtime. A sequence classifier gives `logits` [batch, labels]. Batch and sequence are dynamic axes.
@@ -8,22 +8,24 @@ runtime. A sequence classifier gives `logits` [batch, labels]. Batch and sequenc
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import tomllib
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 import onnx
 import torch
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForSequenceClassification,
-    PreTrainedModel,
-)
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, PreTrainedModel
 
 OPSET = 17
 # More than one text and more than a handful of tokens, so that the tracer sees no axis of length one.
 EXAMPLE_SHAPE = (2, 12)
 OUTPUT_NAMES = {"embedding": "last_hidden_state", "classifier": "logits"}
+
+Scalar = str | int | float | bool | list[str] | list[float]
+Table = dict[str, Scalar]
 
 
 class Plain(torch.nn.Module):
@@ -31,9 +33,7 @@ class Plain(torch.nn.Module):
 
     def __init__(self, model: PreTrainedModel, output: str, inputs: list[str]) -> None:
         super().__init__()
-        self.model = model
-        self.output = output
-        self.inputs = inputs
+        self.model, self.output, self.inputs = model, output, inputs
 
     def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
         """One tensor per name in `inputs`, each [batch, sequence]."""
@@ -96,6 +96,41 @@ def export(model: PreTrainedModel, kind: str, target: Path) -> None:
     onnx.save(graph, target)
 
 
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Scalar | Table]) -> None:
+    """Write `model.toml` into `folder`: the given keys in their order, tables behind them, then the files' checksums."""
+
+    def line(key: str, value: Scalar) -> str:
+        # JSON's strings, numbers, booleans and flat lists are TOML's too.
+        return f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+    lines = [line(key, value) for key, value in manifest.items() if not isinstance(value, dict)]
+    for name, table in manifest.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{name}]", *(line(key, value) for key, value in table.items())]
+    lines += ["", "[sha256]"]
+    lines += [f'"{manifest[key]}" = "{checksum(folder / str(manifest[key]))}"' for key in ("model", "tokenizer")]
+    (folder / "model.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read_manifest(folder: Path) -> dict:
+    """What `model.toml` of `folder` says."""
+    return tomllib.loads((folder / "model.toml").read_text(encoding="utf-8"))
+
+
+def write_tokenizer(source: Path, target: Path) -> None:
+    """Copy a `tokenizer.json` without its truncation and padding: those are the runtime's to choose."""
+    tokenizer = json.loads(source.read_text(encoding="utf-8"))
+    tokenizer["truncation"] = tokenizer["padding"] = None
+    text = json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":"))
+    target.write_text(text + "\n", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder with config.json and model.safetensors")
@@ -103,8 +138,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=sorted(OUTPUT_NAMES), default="embedding")
     arguments = parser.parse_args()
     export(load(arguments.folder, arguments.kind), arguments.kind, arguments.target)
-    size = arguments.target.stat().st_size / 1e6
-    print(f"{arguments.target}: {size:.1f} MB")
+    print(f"{arguments.target}: {arguments.target.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

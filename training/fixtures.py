@@ -38,8 +38,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 from transformers import PreTrainedModel
 
-from export import export, input_names
-from folder import write_manifest
+from export import export, input_names, write_manifest
 from quantise import quantise
 
 HIDDEN = 32

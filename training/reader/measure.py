@@ -16,7 +16,7 @@ import random
 from pathlib import Path
 
 import numpy as np
-from folder import read_manifest
+from export import read_manifest
 from parallel import Translation, read_held
 
 from .calibrate import Calibration, group

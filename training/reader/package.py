@@ -15,8 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from export import export
-from folder import read_manifest, write_manifest, write_tokenizer
+from export import export, read_manifest, write_manifest, write_tokenizer
 from quantise import quantise
 
 from .calibrate import Calibration, fit, log_loss_by_group

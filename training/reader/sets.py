@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from folder import read_manifest
+from export import read_manifest
 
 from .model import classifier, encode, logits_of, tokenizer_of
 from .sources import LABELS, NOT_ENTAIL, Pair
