@@ -45,10 +45,8 @@ def load(folder: Path, kind: str) -> PreTrainedModel:
     """The model in `folder`, in f32, with attention written out in plain operators."""
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     loader = AutoModel if kind == "embedding" else AutoModelForSequenceClassification
-    model = loader.from_pretrained(
-        folder, config=config, local_files_only=True, dtype=torch.float32, attn_implementation="eager"
-    )
-    return model.eval()
+    options = {"local_files_only": True, "dtype": torch.float32, "attn_implementation": "eager"}
+    return loader.from_pretrained(folder, config=config, **options).eval()
 
 
 def input_names(model: PreTrainedModel) -> list[str]:
@@ -80,26 +78,12 @@ def export(model: PreTrainedModel, kind: str, target: Path) -> None:
         warnings.simplefilter("ignore")
         torch.onnx.export(
             # The exporter puts back the mode it finds: a wrapper in training mode would switch the model's dropout on.
-            Plain(model, output, names).eval(),
-            example_inputs(model, names),
-            str(target),
-            input_names=names,
-            output_names=[output],
-            dynamic_axes=axes,
-            opset_version=OPSET,
-            do_constant_folding=True,
-            dynamo=False,
-        )
+            Plain(model, output, names).eval(), example_inputs(model, names), str(target), input_names=names, output_names=[output],
+            dynamic_axes=axes, opset_version=OPSET, do_constant_folding=True, dynamo=False)
     graph = onnx.load(target)
     onnx.checker.check_model(graph)
     graph.producer_version = ""
     onnx.save(graph, target)
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Scalar | Table]) -> None:
@@ -114,7 +98,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, Scalar | Table]) -> None
         if isinstance(table, dict):
             lines += ["", f"[{name}]", *(line(key, value) for key, value in table.items())]
     lines += ["", "[sha256]"]
-    lines += [f'"{manifest[key]}" = "{checksum(folder / str(manifest[key]))}"' for key in ("model", "tokenizer")]
+    files = [str(manifest[key]) for key in ("model", "tokenizer")]
+    lines += [f'"{file}" = "{hashlib.sha256((folder / file).read_bytes()).hexdigest()}"' for file in files]
     (folder / "model.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Quantise an f32 ONNX encoder to int8 weights, in operators that every ONNX runtime has.
 
-* Weights of matrix products: int8, one scale per output channel, 7 bits of range. Processors without
-  a dot-product instruction add pairs of products in 16 bits; with the eighth bit those sums saturate
-  and the same model answers differently from one machine to the next.
-* Activations: uint8, one scale per token, computed while running. The usual dynamic quantisation
-  has one scale per tensor: a text's answer then depends on which other texts share its batch.
-* Embedding tables: int8, one scale per row; with `--table-bits 4` the tables of words two to a byte. Rows are gathered
-  first and only those become floats.
+* Weights of matrix products: int8, one scale per output channel, 7 bits of range. Processors without a dot-product instruction add pairs of
+  products in 16 bits. With the eighth bit those sums saturate, and the outputs of one model differ between machines.
+* Activations: uint8, one scale per token, computed at run time. The usual dynamic quantisation has one scale per tensor: the output for a text
+  then depends on the other texts of its batch.
+* Embedding tables: int8, one scale per row; with `--table-bits 4` the tables of words two to a byte. Only gathered rows become floats.
 
 Products of two activations, normalisation, softmax and small last layers (`Gemm`) stay f32.
 """
