@@ -73,22 +73,6 @@ impl Output {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", colour.code()) } else { text.to_owned() }
     }
 
-    /// Returns true if standard error is a terminal, which shows progress.
-    pub(super) fn is_watched(self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
-    }
-
-    /// Counts bytes; `None`: unknown length.
-    pub(super) fn byte_bar(self, name: &str, length: Option<u64>) -> indicatif::ProgressBar {
-        let bar = length.map_or_else(indicatif::ProgressBar::no_length, indicatif::ProgressBar::new);
-        if let Ok(style) =
-            indicatif::ProgressStyle::with_template("{msg} {bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
-        {
-            bar.set_style(style);
-        }
-        bar.with_message(name.to_owned())
-    }
-
     /// Hides the bar if standard error is no terminal.
     pub(super) fn progress(self, length: u64) -> indicatif::ProgressBar {
         if self.quiet {
