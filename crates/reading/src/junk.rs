@@ -1,13 +1,16 @@
 //! Detects pages that are not articles: paywalls, consent walls, logins, errors. Their text must never become evidence.
 //!
-//! A rule needs the words of a barrier and little other text. A long article about cookies, captchas or error 404 thus
-//! remains an article. To add a kind, add a variant of [`Junk`], its label and its phrases.
+//! A rule needs the words of a barrier and little other text. A long article about captchas or error 404 thus remains an
+//! article. Consent requests and offers of any length are scored in `barrier`. To add a kind, add a variant of [`Junk`],
+//! its label and its phrases.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use url::Url;
 
+use super::barrier;
+use super::main_text::MainText;
 use super::page::Page;
 use super::text;
 
@@ -157,17 +160,6 @@ static LOGIN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-static CONSENT_MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)\b(?:we|our partners|this (?:site|website)|you) .{0,40}(?:use|store|accept|consent to|process).{0,40}cookies|accept (?:all|cookies)|reject all|manage (?:settings|options|preferences|cookies|consent)|before you continue|our (?:\d+ )?partners|",
-        r"your (?:privacy|consent|choices)|legitimate interest|personali[sz]ed (?:ads|advertising|content)|privacy (?:policy|settings|choices|dashboard)|withdraw (?:your )?consent|vendors? list|",
-        r"мы используем (?:файлы )?cookie|файлы cookie|принять (?:все|и продолжить)|согласие на обработку|политик[ауи] конфиденциальности|ми використовуємо (?:файли )?cookie|прийняти всі|",
-        r"wir (?:und unsere (?:\d+ )?partner )?.{0,30}(?:verwenden|nutzen|verarbeiten|setzen).{0,30}(?:cookies|daten)|alle akzeptieren|akzeptieren und weiter|mit werbung (?:lesen|weiter)|einwilligung|datenschutz(?:erklärung|einstellungen)|",
-        r"nous (?:et nos partenaires )?utilisons des cookies|tout accepter|continuer sans accepter|vos choix|aceptar (?:todo|y continuar)|utilizamos cookies|aceitar (?:todos|e continuar)|accetta (?:tutti|e continua)|alles accepteren|akceptuję|zaakceptuj|przejdź do serwisu|i nostri partner|noi e i nostri partner|wij en onze partners|my i nasi partnerzy|vi och våra partners|nosotros y nuestros socios|nós e (?:os )?nossos parceiros|ми та наші партнери|мы и наши партн[её]ры|погоджуюся|cookie[- ]?(?:einstellungen|settings|richtlinie|policy|wall)"
-    ))
-    .ok()
-});
-
 static PARKED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:this |the )?domain(?: name)? (?:\S+ )?(?:is|may be) (?:for sale|parked|available for (?:purchase|sale))|buy this domain|domain has expired|this (?:web ?page|domain) is parked|",
@@ -229,15 +221,16 @@ fn goes_on(title: &str) -> bool {
     rest.is_some_and(|rest| text::letters(rest).chars().count() > TITLE_REST)
 }
 
-/// Judges a page by its title, forms and main text. `whole` returns the page's bounded text, needed only if the main
+/// Judges a page by its title, forms, address and text. `whole` returns the page's bounded text, needed only if the main
 /// text is short.
 pub(super) fn judge(
     page: &Page,
-    paragraphs: &[String],
+    main: &MainText,
     stated: Stated,
     url: &Url,
     whole: impl FnOnce() -> String,
 ) -> Option<Junk> {
+    let paragraphs = main.paragraphs.as_slice();
     let chars: usize = paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum();
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let titles = || page.title.iter().chain(&page.headings);
@@ -258,9 +251,6 @@ pub(super) fn judge(
         let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);
         if counted >= needed || (page.has_challenge && chars < MIN_CHARS * 3) {
             return Some(Junk::BotWall);
-        }
-        if is_consent(page, paragraphs, chars, url) {
-            return Some(Junk::Consent);
         }
         if chars < BOT_CHARS && (titled(&PARKED) || around(&PARKED)) || (page.has_parking && chars < TEASER_CHARS) {
             return Some(Junk::Parked);
@@ -297,6 +287,9 @@ pub(super) fn judge(
             return Some(Junk::ScriptOnly);
         }
     }
+    if let Some(barrier) = barrier::kind(page, &main.blocks, paragraphs, url) {
+        return Some(barrier);
+    }
     match chars {
         0 => Some(Junk::Empty),
         _ if chars < MIN_CHARS => Some(Junk::TooShort),
@@ -326,35 +319,6 @@ fn is_login_path(url: &Url) -> bool {
 fn leads_elsewhere(refresh: &str) -> bool {
     let (delay, rest) = refresh.split_once([';', ',']).unwrap_or((refresh, ""));
     delay.trim().parse::<f64>().is_ok_and(|seconds| seconds <= 15.0) && rest.to_ascii_lowercase().contains("url")
-}
-
-/// True if most of the text asks for consent, in two different phrases: one sentence about cookies is not enough.
-fn is_consent(page: &Page, paragraphs: &[String], chars: usize, url: &Url) -> bool {
-    let Some(regex) = CONSENT_MARK.as_ref() else { return false };
-    let mut marks: Vec<String> = Vec::new();
-    let mut asking = 0;
-    for paragraph in paragraphs {
-        let before = marks.len();
-        let mut found = false;
-        for mark in regex.find_iter(paragraph) {
-            found = true;
-            let mark = mark.as_str().to_lowercase();
-            if !marks.contains(&mark) {
-                marks.push(mark);
-            }
-        }
-        if found && (marks.len() > before || paragraph.len() < 400) {
-            asking += paragraph.chars().count();
-        }
-    }
-    let host = url.host_str().unwrap_or_default();
-    let consent_host = host.starts_with("consent.")
-        || host.starts_with("cmp.")
-        || url.path().contains("privacywall")
-        || url.path().contains("/consent");
-    let titled = page.title.as_deref().is_some_and(|title| regex.is_match(title));
-    let needed = if consent_host || titled { 1 } else { 2 };
-    marks.len() >= needed && asking * 2 > chars
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! 1. `charset` decodes and `twice_encoded` repairs; `parse` builds the document within the limits of `work`; `page` walks it once.
 //! 2. `json_ld`, `claim_review`, `metadata`, `title` and `publication` read the facts about the article.
 //! 3. `outline`, `naming`, `frame`, `boilerplate`, `page_data` and `main_text` find its text.
-//! 4. `junk` rejects paywalls, logins and error pages.
+//! 4. `junk` rejects paywalls, logins and error pages; `barrier` scores consent requests and offers.
 //! 5. `passages` cuts the text for the models.
 //!
 //! [`documents`] cuts files of documentation and code; [`feeds`] reads feeds.
@@ -14,6 +14,7 @@
 //! To read another kind of markup, collect its elements in `page`, convert them in a new file, and rank them in
 //! `metadata` or [`read_page`].
 
+mod barrier;
 mod boilerplate;
 mod canonical;
 mod charset;
@@ -154,17 +155,17 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     claim_reviews.extend(claim_review::from_microdata(&document, &page.review_scopes));
     let claim_reviews = claim_review::without_repeats(claim_reviews);
     let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope, stated.title.as_deref());
-    let judge = |paragraphs: &[String]| {
+    let judge = |main: &main_text::MainText| {
         let stated = junk::Stated { is_free: stated.accessible_for_free, is_article: stated.is_article };
-        junk::judge(&page, paragraphs, stated, url, || page::text_of(&document))
+        junk::judge(&page, main, stated, url, || page::text_of(&document))
     };
-    let mut judged = judge(&main.paragraphs);
+    let mut judged = judge(&main);
     // Visible text decides first, because a barrier's data may have another page's text.
     if matches!(judged, Some(Junk::Empty | Junk::TooShort | Junk::ScriptOnly))
         && let Some(paragraphs) = page_data::read(&document, stated.title.as_deref().unwrap_or_default(), &work)
     {
-        main = main_text::MainText::of_data(paragraphs);
-        judged = judge(&main.paragraphs);
+        main = main.with_data(paragraphs);
+        judged = judge(&main);
     }
     if let Some(reason) = judged
         && (claim_reviews.is_empty() || !matches!(reason, Junk::TooShort | Junk::Empty | Junk::Paywall))
@@ -208,12 +209,15 @@ fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article
     let normalised = decoded.replace("\r\n", "\n");
     let paragraphs: Vec<String> =
         normalised.split("\n\n").map(text::collapse).filter(|paragraph| !paragraph.is_empty()).collect();
-    match junk::judge(&page::Page::default(), &paragraphs, junk::Stated::default(), url, String::new) {
+    let main = main_text::MainText { paragraphs, method: Method::Fallback, blocks: Vec::new() };
+    match junk::judge(&page::Page::default(), &main, junk::Stated::default(), url, String::new) {
         Some(reason) => Err(reason),
-        None => Ok(Article { paragraphs, charset, published_at: None, ..Article::default() }),
+        None => Ok(Article { paragraphs: main.paragraphs, charset, published_at: None, ..Article::default() }),
     }
 }
 
+#[cfg(test)]
+mod barrier_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use dom_query::{Document, NodeId};
 
+use super::outline::Block;
 use super::{Method, boilerplate, frame, outline, text};
 
 /// A shorter article, in bytes, is compared with the page's prose.
@@ -14,29 +15,30 @@ const SPARSE: usize = 1_200;
 pub(super) struct MainText {
     pub(super) paragraphs: Vec<String>,
     pub(super) method: Method,
+    /// All lines of the page.
+    pub(super) blocks: Vec<Block>,
 }
 
 /// Finds the main text. `body` is the `articleBody` of JSON-LD, `scope` the element with `itemprop=articleBody`.
 pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId>, title: Option<&str>) -> MainText {
     let stated = body.map(text::plain_paragraphs).unwrap_or_default();
     let mut outline = outline::read(document);
-    let mut found = MainText { paragraphs: frame::article(&mut outline, scope, title), method: Method::Element };
-    if is_better(&stated, &found.paragraphs) {
-        found = MainText { paragraphs: stated, method: Method::JsonLdBody };
+    let (mut paragraphs, mut method) = (frame::article(&mut outline, scope, title), Method::Element);
+    if is_better(&stated, &paragraphs) {
+        (paragraphs, method) = (stated, Method::JsonLdBody);
     }
-    if length(&found.paragraphs) < SPARSE {
+    if length(&paragraphs) < SPARSE {
         let plain = frame::prose(&outline);
-        if length(&plain) > length(&found.paragraphs) * 2 {
-            found = MainText { paragraphs: plain, method: Method::Fallback };
+        if length(&plain) > length(&paragraphs) * 2 {
+            (paragraphs, method) = (plain, Method::Fallback);
         }
     }
-    found.paragraphs = cleaned(found.paragraphs);
-    found
+    MainText { paragraphs: cleaned(paragraphs), method, blocks: outline.blocks }
 }
 
 impl MainText {
-    pub(super) fn of_data(paragraphs: Vec<String>) -> Self {
-        Self { paragraphs: cleaned(paragraphs), method: Method::PageData }
+    pub(super) fn with_data(self, paragraphs: Vec<String>) -> Self {
+        Self { paragraphs: cleaned(paragraphs), method: Method::PageData, ..self }
     }
 }
 

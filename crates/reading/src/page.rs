@@ -13,6 +13,9 @@ use super::twice_encoded::is_garbled;
 
 /// Entries of one kind. Normal pages have fewer.
 const MAX_ENTRIES: usize = 300;
+/// Buttons and labels, and bytes of the text of one.
+const MAX_CONTROLS: usize = 60;
+const MAX_CONTROL: usize = 80;
 /// Nodes that are visited for one element's text. Elements without text also cost time, and many elements may contain
 /// the same ones.
 const MAX_VISITED: usize = 2_000;
@@ -47,6 +50,10 @@ pub(super) struct Page {
     /// A short script redirects the reader.
     pub(super) leaves_by_script: bool,
     pub(super) has_parking: bool,
+    /// Texts of buttons and of labels of form fields.
+    pub(super) controls: Vec<String>,
+    /// A hidden form field holds the address to return to.
+    pub(super) returns_by_form: bool,
 }
 
 pub(super) fn read(document: &Document) -> Page {
@@ -76,9 +83,7 @@ pub(super) fn read(document: &Document) -> Page {
             }
             "script" => page.note_script(&node, attribute("type"), attribute("src")),
             "h1" | "h2" | "h3" | "h4" if page.heads.len() < 60 => page.note_heading(&node, &element.name.local),
-            "input" if attribute("type").is_some_and(|kind| kind.eq_ignore_ascii_case("password")) => {
-                page.has_password_field = true;
-            }
+            "input" => page.note_input(&attribute),
             "iframe" | "form" | "div" | "noscript" => {
                 let marks = [attribute("src"), attribute("action"), attribute("id"), attribute("class")];
                 page.has_challenge |= marks.into_iter().flatten().any(is_challenge);
@@ -90,6 +95,10 @@ pub(super) fn read(document: &Document) -> Page {
                 }
             }
             _ => {}
+        }
+        if page.controls.len() < MAX_CONTROLS && is_control(&element.name.local, &attribute) {
+            let control = page.text_of(&node, MAX_CONTROL);
+            page.controls.extend(Some(control).filter(|control| !control.is_empty()));
         }
         if in_body && page.dates.len() < MAX_ENTRIES {
             page.note_date(&node, &element.name.local, &attribute);
@@ -140,6 +149,18 @@ impl Page {
         }
     }
 
+    fn note_input<'a>(&mut self, attribute: &impl Fn(&str) -> Option<&'a str>) {
+        let value = attribute("value").unwrap_or_default();
+        match attribute("type").map(str::to_ascii_lowercase).as_deref() {
+            Some("password") => self.has_password_field = true,
+            Some("hidden") => self.returns_by_form |= is_address(value),
+            Some("submit" | "button") if self.controls.len() < MAX_CONTROLS => {
+                self.controls.push(text::collapse(text::cut(value, MAX_CONTROL)));
+            }
+            _ => {}
+        }
+    }
+
     fn note_link(&mut self, rel: Option<&str>, href: Option<&str>) {
         let is_canonical =
             rel.is_some_and(|rel| rel.split_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical")));
@@ -167,6 +188,30 @@ impl Page {
             }
         });
     }
+}
+
+/// True for a button, for a link or box that is styled as one, and for the label of a form field.
+fn is_control<'a>(name: &str, attribute: &impl Fn(&str) -> Option<&'a str>) -> bool {
+    let is_styled = || {
+        attribute("class").is_some_and(|class| {
+            class
+                .split_ascii_whitespace()
+                .map(str::to_ascii_lowercase)
+                .any(|name| name.starts_with("btn") || name.starts_with("button"))
+        })
+    };
+    matches!(name, "button" | "label")
+        || attribute("role").is_some_and(|role| role == "button")
+        || (matches!(name, "a" | "div" | "span") && is_styled())
+}
+
+/// True for the address of a page, also with escapes: `/news/bridge`, `https%3A%2F%2Fnews.example`.
+fn is_address(value: &str) -> bool {
+    let value = text::cut(value, 500).to_ascii_lowercase();
+    let rest =
+        ["https:", "http:", "https%3a", "http%3a", "%2f", "/"].iter().find_map(|start| value.strip_prefix(start));
+    let is_named = |part: &str| part.len() >= 4;
+    rest.is_some_and(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')).any(is_named))
 }
 
 fn is_challenge(text: &str) -> bool {
@@ -343,7 +388,9 @@ mod tests {
                 (DateKind::Time, "2026-11-18", true)
             ]
         );
-        assert!(page.body_scope.is_some() && page.has_password_field && !page.has_challenge);
+        assert!(
+            page.body_scope.is_some() && page.has_password_field && !page.has_challenge && page.controls.is_empty()
+        );
     }
 
     #[test]

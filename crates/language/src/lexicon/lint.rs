@@ -11,7 +11,7 @@ use super::{Kind, entries, roles};
 use crate::word_list::WordList;
 use crate::{gazetteer, is_cyrillic, patterns, tokens};
 
-const SOURCES: [&str; 2] = ["src", "../judging/src"];
+const SOURCES: [&str; 3] = ["src", "../judging/src", "../reading/src"];
 
 const ASKING: [&str; 6] =
     ["Words::of(", "Words::of_language(", "Values::of(", "Parts::of(", "entries(", "by_language("];
