@@ -279,9 +279,8 @@ mod tests {
 
     #[test]
     fn model_of_every_language_needs_no_translation() {
-        let routed = |languages| {
-            RoutedStance::new(Arc::new(Constant::default()), languages, RuleStance { min_agreement: 0.65 })
-        };
+        let routed =
+            |languages| RoutedStance::new(Arc::new(Constant::default()), languages, RuleStance { min_agreement: 0.65 });
         let greek = "Το συμβούλιο ενέκρινε τον προϋπολογισμό της πόλης για το επόμενο έτος.";
         assert!(!routed(english()).reads(greek) && routed(english()).pivot() == Some("en"));
         let all = routed(ModelLanguages::every());

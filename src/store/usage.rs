@@ -2,7 +2,6 @@
 //!
 //! Each batch of figures has an id and is added once, even if a lost reply repeats the write. Times are UTC.
 
-
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::Serialize;
 use sqlx::Row as _;

@@ -54,7 +54,8 @@ impl Bed {
 async fn verify_reports_a_model_without_skill_and_a_changed_file() {
     let bed = Bed::new();
     let name = "deberta-v3-stance-dynamic";
-    let (from, to) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name), bed.models().join(name));
+    let (from, to) =
+        (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name), bed.models().join(name));
     std::fs::create_dir_all(&to).unwrap();
     for file in ["model.onnx", "model.toml", "tokenizer.json"] {
         std::fs::copy(from.join(file), to.join(file)).unwrap();

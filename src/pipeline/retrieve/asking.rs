@@ -255,8 +255,7 @@ impl<'r> Round<'r> {
         until: Instant,
     ) -> Result<Arc<Answer>, AskError> {
         let name = provider.name();
-        let mut call =
-            Call { round: self, name, meter: AskMeter::default(), started: Instant::now(), answered: false };
+        let mut call = Call { round: self, name, meter: AskMeter::default(), started: Instant::now(), answered: false };
         // Shared calls are charged to the item that started them.
         let asker = Asker { until, meter: &call.meter };
         let asked = async {

@@ -107,7 +107,11 @@ fn read(path: &Path) -> String {
 
 /// The files of the program, sorted; without build scripts.
 fn program_files(wanted: impl Fn(&Path) -> bool + Copy) -> Vec<PathBuf> {
-    ["src", "crates"].iter().flat_map(|folder| files(folder, wanted)).filter(|path| !path.ends_with("build.rs")).collect()
+    ["src", "crates"]
+        .iter()
+        .flat_map(|folder| files(folder, wanted))
+        .filter(|path| !path.ends_with("build.rs"))
+        .collect()
 }
 
 /// Fails with all offences.
@@ -132,7 +136,8 @@ fn without_tests(text: &str) -> String {
 
 /// Returns the module under `src` that a file of the program belongs to, its path, and its text without tests.
 fn modules() -> Vec<(String, PathBuf, String)> {
-    let is_test = |path: &Path| path.components().any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs")));
+    let is_test =
+        |path: &Path| path.components().any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "tests.rs")));
     files("src", is_rust)
         .into_iter()
         .filter(|path| !is_test(path) && !path.ends_with("src/lib.rs"))
@@ -172,8 +177,8 @@ fn modules_use_only_lower_layers() {
     }
     report("layers", &offences);
     let planned: BTreeSet<&str> = LAYERS.iter().flat_map(|layer| layer.iter().copied()).collect();
-    let missing: BTreeSet<String> = modules().into_iter().map(|(module, ..)| module).collect();
-    assert!(missing.iter().all(|module| planned.contains(module.as_str())), "a module has no layer: {missing:?}");
+    let found: BTreeSet<String> = modules().into_iter().map(|(module, ..)| module).collect();
+    assert!(found.iter().all(|module| planned.contains(module.as_str())), "a module has no layer: {found:?}");
     assert!(is_allowed("http", "pipeline") && !is_allowed("store", "cache") && !is_allowed("http", "worker"));
 }
 
