@@ -3,7 +3,6 @@
 //! The test finds models that are hardly better than chance, or worse than expected.
 
 use crate::inference::ModelFolder;
-#[cfg(feature = "models")]
 
 pub(super) struct Probed {
     pub(super) told: String,
