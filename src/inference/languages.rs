@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_model_for_a_language_is_told_how_to_get_one() {
+    fn advice_names_the_unread_language_and_the_models_folder() {
         use crate::inference::routed::RoutedStance;
         use crate::inference::rules::RuleStance;
 
         let rules = RuleStance { min_agreement: 0.65 };
         let routed = |languages| RoutedStance::new(std::sync::Arc::new(rules), languages, rules);
-        let told = advice(&routed(english()), false).unwrap();
-        assert!(told.contains("Russian or Ukrainian") && told.contains("MODELS_DIR"), "{told}");
+        let text = advice(&routed(english()), false).unwrap();
+        assert!(text.contains("Russian or Ukrainian") && text.contains("MODELS_DIR"), "{text}");
         assert_eq!(advice(&routed(english()), true), None, "a translator puts them into English");
         assert_eq!(advice(&routed(ModelLanguages::every()), false), None);
         let alone = advice(&rules, true).unwrap();

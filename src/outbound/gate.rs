@@ -1,8 +1,8 @@
 //! The only way to call a provider: with a permit, through the circuit breaker, with retries until the caller's
 //! deadline, and billed.
 //!
-//! Steps of [`Gate::ask`]: wait for a permit, send, report outcome and cost, retry if
-//! worthwhile. Recordings need no permit and cost nothing.
+//! Steps of [`Gate::ask`]: wait for a permit, send, report outcome and cost, retry if worthwhile. Recordings need no
+//! permit and cost nothing.
 
 use std::fmt;
 use std::future::Future;

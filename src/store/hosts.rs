@@ -112,7 +112,8 @@ pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
             // Only the first request per site gets the claim.
             let rows = sqlx::query(
                 "WITH asked AS MATERIALIZED (
-                     SELECT * FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS row(site, patience, place)),
+                     SELECT site, patience, place
+                     FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS row(site, patience, place)),
                  known AS MATERIALIZED (
                      SELECT site, file, extract(epoch FROM expires_at - clock_timestamp())::float8 AS expires_in
                      FROM page_robots

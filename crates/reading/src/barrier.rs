@@ -10,8 +10,9 @@
 //! No single word decides, so an article about prices or consent remains an article. Errors, logins and bot checks are in
 //! `junk`.
 //!
-//! The weights were fitted by `training/walls.py` to the training half of `tests/data/walls.jsonl` and to every second
-//! page of public sets of article pages. To add a language, add its `barrier.tsv`. To add a feature, add it to
+//! The weights were fitted to the training half of `tests/data/walls.jsonl` and to every second page of public sets of
+//! article pages, with a Python copy of these features. `training/walls.py` fits the features that the test
+//! `barrier_tests` writes. To add a language, add its `barrier.tsv`. To add a feature, add it to
 //! [`features`], fit again, and replace [`WEIGHTS`].
 
 use std::sync::LazyLock;

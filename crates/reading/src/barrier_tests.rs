@@ -21,20 +21,20 @@ fn paragraphs(lines: &[&str]) -> String {
     })
 }
 
-struct Page {
+struct LabelledPage {
     kind: String,
     part: String,
     url: Url,
     html: String,
 }
 
-fn labelled_pages() -> Vec<Page> {
+fn labelled_pages() -> Vec<LabelledPage> {
     let text = labelled::read("walls.jsonl").unwrap();
     let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     rows.map(|row| {
         let cell = |name: &str| row[name].as_str().unwrap().to_owned();
         let url = Url::parse(&cell("final_url")).unwrap();
-        Page { kind: cell("kind"), part: cell("part"), url, html: cell("html") }
+        LabelledPage { kind: cell("kind"), part: cell("part"), url, html: cell("html") }
     })
     .collect()
 }

@@ -1,6 +1,7 @@
 //! Extracts the article from the bytes of a fetched page.
 //!
-//! 1. `charset` decodes and `twice_encoded` repairs; `parse` builds the document within the limits of `work`; `page` walks it once.
+//! 1. `charset` decodes and `twice_encoded` repairs; `parse` builds the document within the limits of `work`; `page`
+//!    walks it once.
 //! 2. `json_ld`, `claim_review`, `metadata`, `title` and `publication` read the facts about the article.
 //! 3. `outline`, `naming`, `frame`, `boilerplate`, `page_data` and `main_text` find its text.
 //! 4. `junk` rejects paywalls, logins and error pages; `barrier` scores consent requests and offers.
