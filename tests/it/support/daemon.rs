@@ -99,7 +99,7 @@ pub(crate) async fn finish(environment: &[(String, String)], arguments: &[&str],
         drop(child.stdin.take().unwrap().write_all(stdin.as_bytes()));
         child.wait_with_output().unwrap()
     });
-    let done = tokio::time::timeout(PATIENCE * 2, run).await.expect("the command ends").unwrap();
+    let done = tokio::time::timeout(PATIENCE * 3, run).await.expect("the command ends").unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Finished { code: done.status.code().unwrap_or(-1), stdout: text(&done.stdout), stderr: text(&done.stderr) }
 }
