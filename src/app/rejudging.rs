@@ -155,7 +155,7 @@ impl Rejudger {
 
     async fn judge_from_the_store(&self) -> Result<(), StoreError> {
         let store = &self.services.store;
-        let due = store.take_due(false, self.allowance(self.settings.per_hour, LEASE)).await?;
+        let due = store.take_due(false, &self.basis, self.allowance(self.settings.per_hour, LEASE)).await?;
         if due.is_empty() {
             return Ok(());
         }
@@ -209,7 +209,7 @@ impl Rejudger {
             if !self.may_ask().await? {
                 return Ok(());
             }
-            let taken = store.take_due(true, RejudgeLimits { at_once: 1, ..allowance }).await?;
+            let taken = store.take_due(true, &self.basis, RejudgeLimits { at_once: 1, ..allowance }).await?;
             let Some(due) = taken.first() else { return Ok(()) };
             let done = self.read_and_ask(due).await?;
             self.settle(due, done).await?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 
+use super::basis::JudgingVersion;
 use super::{Store, StoreError};
 use crate::domain::verdict::{Phase, RatingClass};
 use crate::domain::{Item, ItemResult, Reason};
@@ -265,12 +266,19 @@ impl Store {
         Ok(dropped.rows_affected())
     }
 
-    /// Leases the items due longest, within the limits, by the database's clock.
-    pub async fn take_due(&self, asks: bool, allowance: RejudgeLimits) -> Result<Vec<Due>, StoreError> {
+    /// Leases the items due longest, within the limits, by the database's clock. Returns none if `basis` is not in force:
+    /// a process with older settings would judge and remove items that are due by the newer ones.
+    pub async fn take_due(
+        &self,
+        asks: bool,
+        basis: &JudgingVersion,
+        allowance: RejudgeLimits,
+    ) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query(
             "WITH due AS MATERIALIZED (
                  SELECT item_id FROM rejudging WHERE asks = $1
                      AND (taken_until IS NULL OR bounded_until(taken_until, 2 * make_interval(secs => $4), now()) <= now())
+                     AND EXISTS (SELECT FROM store_settings WHERE key = 'rejudging_basis' AND value = $5)
                  -- Every recent item is due by a change of models: a page that was corrected does not wait behind them.
                  ORDER BY reason IN ('model', 'settings', 'evidence_expired'), due_at, item_id
                  LIMIT (SELECT least($2, greatest($3 - coalesce(sum(items), 0), 0))::bigint FROM rejudging_hours
@@ -290,6 +298,7 @@ impl Store {
         .bind(i64::from(allowance.at_once))
         .bind(i64::from(allowance.per_hour))
         .bind(allowance.lease.as_secs_f64())
+        .bind(basis.stored())
         .fetch_all(&self.pool)
         .await?;
         let mut due = Vec::with_capacity(rows.len());

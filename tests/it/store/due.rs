@@ -40,32 +40,39 @@ pub(super) async fn the_oldest_promises_are_kept_first_and_only_so_many_in_an_ho
     assert_eq!(store.judge_by(&basis("d", "m"), day(LATE)).await.unwrap(), Some(2));
     assert!(store.is_judged_by(&basis("d", "m")).await.unwrap());
     assert!(!store.is_judged_by(&basis("c", "m")).await.unwrap(), "a process of before leaves it to the others");
+    assert!(
+        store.take_due(false, &basis("c", "m"), allowance(5, 2)).await.unwrap().is_empty(),
+        "even if it asked before"
+    );
 
-    let first = store.take_due(false, allowance(1, 2)).await.unwrap();
+    let first = store.take_due(false, &basis("d", "m"), allowance(1, 2)).await.unwrap();
     assert_eq!(ids(&first), ["due:1"], "the oldest");
     assert_eq!(first[0].reason, Reason::Settings);
-    let second = store.take_due(false, allowance(5, 2)).await.unwrap();
+    let second = store.take_due(false, &basis("d", "m"), allowance(5, 2)).await.unwrap();
     assert_eq!(ids(&second), ["due:0"], "the other is taken");
     for one in first.iter().chain(&second) {
         store.settle_due(one).await.unwrap();
     }
     assert_eq!(store.judge_by(&basis("e", "m"), day(LATE)).await.unwrap(), Some(2));
-    assert!(store.take_due(false, allowance(5, 2)).await.unwrap().is_empty(), "the hour's items are done");
+    assert!(
+        store.take_due(false, &basis("e", "m"), allowance(5, 2)).await.unwrap().is_empty(),
+        "the hour's items are done"
+    );
     assert_eq!(store.due_counts().await.unwrap(), [(Reason::Settings, 2)]);
 }
 
 pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(store: &Store) {
-    let taken = store.take_due(false, allowance(5, 100)).await.unwrap();
+    let taken = store.take_due(false, &basis("e", "m"), allowance(5, 100)).await.unwrap();
     assert_eq!(ids(&taken), ["due:0", "due:1"], "as old as each other");
     assert_eq!(store.judge_by(&basis("f", "n"), day(LATE)).await.unwrap(), Some(4), "other models are asked as well");
     for one in &taken {
         store.settle_due(one).await.unwrap();
     }
-    let again = store.take_due(false, allowance(5, 100)).await.unwrap();
+    let again = store.take_due(false, &basis("f", "n"), allowance(5, 100)).await.unwrap();
     assert_eq!(ids(&again), ["due:0", "due:1"]);
     // A whole run that lacks nothing is what other models ask for; what follows from the store is looked at all the same.
     judged(store, "due:1", LATE).await;
-    let asked = store.take_due(true, allowance(5, 100)).await.unwrap();
+    let asked = store.take_due(true, &basis("f", "n"), allowance(5, 100)).await.unwrap();
     assert_eq!((ids(&asked), asked[0].reason), (vec!["due:0"], Reason::Model));
     assert_eq!(store.due_counts().await.unwrap().iter().map(|(_, items)| items).sum::<i64>(), 3);
 
@@ -77,13 +84,13 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE) };
     assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
     store.settle_due(&asked[0]).await.unwrap();
-    assert_eq!(ids(&store.take_due(true, allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
+    assert_eq!(ids(&store.take_due(true, &basis("f", "o"), allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
 
     // What grew too old meanwhile is not asked about, and uses up nothing of the hour.
     judged(store, "due:2", LATE + 5).await;
     assert_eq!(store.judge_by(&basis("f", "p"), day(LATE)).await.unwrap(), Some(3));
     assert_eq!(store.drop_outdated(day(LATE + 3)).await.unwrap(), 2);
-    assert_eq!(ids(&store.take_due(true, allowance(5, 100)).await.unwrap()), ["due:2"]);
+    assert_eq!(ids(&store.take_due(true, &basis("f", "p"), allowance(5, 100)).await.unwrap()), ["due:2"]);
 
     assert!(store.rejudging_spent().await.unwrap().abs() < f64::EPSILON);
     store.add_rejudging_cost(0.25).await.unwrap();
@@ -96,7 +103,7 @@ pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
     let in_force = basis("late", "late");
     store.judge_by(&in_force, day(LATE + 100)).await.unwrap();
     let version = store.domain_rules_version().await.unwrap();
-    let of_now = JudgedBy { lists: Some(version), basis: Some(in_force) };
+    let of_now = JudgedBy { lists: Some(version), basis: Some(in_force.clone()) };
     let earlier = |settings, models| JudgedBy { basis: Some(basis(settings, models)), ..of_now.clone() };
     for (item, judged_by, expected) in [
         ("late:now", of_now.clone(), vec![]),
@@ -117,7 +124,7 @@ pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
         assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
         let mut due = Vec::new();
         for asks in [false, true] {
-            for one in store.take_due(asks, allowance(200, 10_000)).await.unwrap() {
+            for one in store.take_due(asks, &in_force, allowance(200, 10_000)).await.unwrap() {
                 store.settle_due(&one).await.unwrap();
                 due.extend((one.item_id == item).then_some(one.reason));
             }
@@ -141,7 +148,7 @@ pub(super) async fn what_is_judged_again_by_lists_of_before_is_due_again(store: 
         let of_lists = due.iter().find(|(reason, _)| *reason == Reason::DomainLists).map_or(0, |(_, items)| *items);
         assert_eq!(of_lists, now_due, "{due:?}");
     }
-    for one in store.take_due(false, allowance(200, 10_000)).await.unwrap() {
+    for one in store.take_due(false, &basis("late", "late"), allowance(200, 10_000)).await.unwrap() {
         store.settle_due(&one).await.unwrap();
     }
 }
