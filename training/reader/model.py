@@ -68,14 +68,16 @@ def collate(rows: list[list[int]], model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def allowed(pairs: list[Pair]) -> torch.Tensor:
-    """1 where a label is possible, [pairs, 3]."""
-    return torch.tensor([TARGETS[pair.label] for pair in pairs], dtype=torch.float32)
+    """1 where a label is possible, or the probabilities of a teacher, [pairs, 3]."""
+    return torch.tensor([pair.soft or TARGETS[pair.label] for pair in pairs], dtype=torch.float32)
 
 
 def losses(logits: torch.Tensor, possible: torch.Tensor, smoothing: float) -> torch.Tensor:
-    """Minus the log-probability of the possible labels together, smoothed towards all three, one a row."""
+    """Minus the log-probability of the possible labels together, smoothed towards all three, one a row; cross-entropy with a teacher."""
     log = torch.log_softmax(logits.float(), dim=1)
     right = torch.logsumexp(log + torch.log(possible.clamp_min(1e-9)), dim=1)
+    taught = ((possible > 0) & (possible < 1)).any(dim=1)
+    right = torch.where(taught, (possible * log).sum(dim=1), right)
     return -(1 - smoothing) * right - smoothing * log.mean(dim=1)
 
 

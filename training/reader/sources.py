@@ -29,6 +29,8 @@ class Pair:
     premise: str
     hypothesis: str
     label: str
+    #: A teacher's probabilities in the order of LABELS; they count instead of the label.
+    soft: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,11 @@ PUBLIC = {
 }
 
 #: The same for what was written for this project (CC0 1.0), by folder under `training/written`: "" is English.
-WRITTEN = {"": 3500, "ru": 1800, "uk": 1800, "plain": 12000}
+WRITTEN = {"": 3500, "ru": 1800, "uk": 1800, "plain": 14000}
 
-#: Pairs of the event templates a round.
+#: Pairs of the event templates a round, and at most so many that a teacher labelled (reader.teacher).
 TEMPLATES = 6000
+SOFT = 10000
 
 
 def held_out_public(source: str, row: dict) -> bool:
@@ -144,8 +147,10 @@ class EventPairs:
 class Curriculum:
     """What is learnt in each round: a part of every source, drawn anew, and new pairs of the templates."""
 
-    def __init__(self, data: Path, written: Path) -> None:
+    def __init__(self, data: Path, written: Path, soft: Path | None = None) -> None:
         self.written = written
+        rows = map(json.loads, soft.read_text(encoding="utf-8").splitlines()) if soft else []
+        self.soft = [Pair("teacher", row["p"], row["h"], "", tuple(row["t"])) for row in rows]
         self.public, self.held = read_public(data / "nli_train")
         self.events = EventPairs(held_out=False)
 
@@ -157,6 +162,7 @@ class Curriculum:
         for name, pairs in {**self.public, **written}.items():
             cap = PUBLIC[name].cap if name in PUBLIC else WRITTEN[name.removeprefix("written/").replace("en", "")]
             chosen += rng.sample(pairs, min(cap, len(pairs)))
+        chosen += rng.sample(self.soft, min(SOFT, len(self.soft)))
         rng.shuffle(chosen)
         return chosen
 

@@ -94,6 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--written", type=Path, default=HERE / "written")
+    parser.add_argument("--soft", type=Path, help="pairs that a teacher labelled (reader.teacher)")
     parser.add_argument("--base", type=Path, required=True, help="folder of the classifier to begin with (reader.base or reader.delta)")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True)
@@ -105,7 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     tokenizer = tokenizer_of(arguments.base)
-    curriculum = Curriculum(arguments.data, arguments.written)
+    curriculum = Curriculum(arguments.data, arguments.written, arguments.soft)
     trained = Trained(arguments.base, arguments.rate, arguments.frozen)
     checkpoint, before, number = arguments.out / "checkpoint.pt", 0.0, 0
     if checkpoint.exists():
