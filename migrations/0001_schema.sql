@@ -167,13 +167,15 @@ BEGIN
 END $$;
 
 -- Sets the breadth of vector searches until the end of the transaction. From version 0.8 on the extension continues until
--- enough rows match the conditions, and reads `most` rows at most. The functions below call it instead of a SET clause,
+-- enough rows match the conditions, and reads `most` rows at most. Earlier versions read a fixed number of rows, up to 1,000. The functions below call it instead of a SET clause,
 -- because only a superuser may restore settings of an extension that the session has not loaded.
 CREATE FUNCTION search_near(breadth integer, most integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('hnsw.ef_search', breadth::text, true);
     IF current_setting('hnsw.iterative_scan', true) IS NOT NULL THEN
         PERFORM set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.max_scan_tuples', most::text, true);
+    ELSE
+        PERFORM set_config('hnsw.ef_search', least(most, 1000)::text, true);
     END IF;
 END $$;
 
@@ -414,8 +416,9 @@ RETURNS void LANGUAGE sql AS $$
     ON CONFLICT (evidence_id, claim_hash) DO NOTHING
 $$;
 
--- Returns the most similar stored sentences of pages that can be cited: not expired, read without a failure, not removed.
--- The index returns the nearest of all sentences; `search_near` makes it continue if these conditions exclude many.
+-- Returns the most similar stored sentences of pages that can be cited: not expired, read without a failure, not removed,
+-- and not the operator's own texts, which are searched on their own. The index returns the nearest of all sentences;
+-- `search_near` makes it continue if these conditions exclude many.
 CREATE FUNCTION near_sentences(given vector, made_by text, at timestamptz, most bigint)
 RETURNS TABLE (id bigint, evidence_id text, claim_text text, similarity double precision) LANGUAGE plpgsql ROWS 40 AS $$
 #variable_conflict use_column
@@ -425,9 +428,11 @@ BEGIN
         SELECT said.id, said.evidence_id, said.claim_text, said.embedding FROM evidence_claims AS said
         -- Scalar subqueries, because the planner may execute EXISTS by reading all pages first.
         WHERE said.embedder = made_by AND (
-            coalesce((SELECT page.expires_at > at AND NOT page.extraction_failed AND page.failure IS DISTINCT FROM 'not_found'
+            coalesce((SELECT page.origin IN ('web', 'kb') AND page.expires_at > at AND NOT page.extraction_failed
+                    AND page.failure IS DISTINCT FROM 'not_found'
                 FROM evidence_sources AS page WHERE page.id = said.evidence_id), false)
-            OR coalesce((SELECT bool_or(page.expires_at > at AND NOT page.extraction_failed AND page.failure IS DISTINCT FROM 'not_found')
+            OR coalesce((SELECT bool_or(page.origin IN ('web', 'kb') AND page.expires_at > at AND NOT page.extraction_failed
+                    AND page.failure IS DISTINCT FROM 'not_found')
                 FROM evidence_echoes AS echo JOIN evidence_sources AS page ON page.id = echo.evidence_id
                 WHERE echo.evidence_claim_id = said.id), false))
         ORDER BY said.embedding_bits <~> binary_quantize(given)::bit(384) LIMIT most) AS near;

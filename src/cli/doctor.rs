@@ -257,7 +257,14 @@ async fn queue(config: &Config, checkup: &Checkup, findings: &mut Vec<Finding>) 
             let health = if depth.dead > 0 { Health::Warn } else { Health::Ok };
             let hint = if depth.dead > 0 { "; see `corroborate dead list`" } else { "" };
             let waiting = depth.important + depth.enrichment + depth.factcheck;
-            finding("queue", health, format!("{kind}: {waiting} item(s) wait, {} dead{hint}", depth.dead))
+            // The broker closes the channel of a consumer that keeps a message longer, and delivers it again.
+            let limit = if config.amqp.url.is_some() {
+                let seconds = config.enrichment.max_time.as_secs();
+                format!("; an item takes up to {seconds} s (max_time), so the broker's consumer_timeout must be longer (default 30 minutes)")
+            } else {
+                String::new()
+            };
+            finding("queue", health, format!("{kind}: {waiting} item(s) wait, {} dead{hint}{limit}", depth.dead))
         }
         Some(Ok(None)) => finding("queue", Health::Skip, "it is a table of the store; see there"),
         Some(Err(error)) => failed(check, &error),

@@ -22,6 +22,7 @@ mod clocks;
 mod due;
 mod limits;
 mod memory;
+mod near;
 mod parked;
 mod sessions;
 mod silence;

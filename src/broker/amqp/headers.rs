@@ -190,6 +190,8 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
             let rerouting = word == "CC" || word == "BCC";
             let brokers = word == DEATHS
                 || word == "x-delivery-count"
+                // Since RabbitMQ 4.3: deliveries, also those that a stopping consumer gave back.
+                || word == "x-acquired-count"
                 || word.starts_with("x-first-death-")
                 || word.starts_with("x-last-death-");
             let ours = [ATTEMPTS, ERROR_LABEL, ERROR, ORIGIN_QUEUE, FAILED_AT, DUE_AT, ORIGINAL_BYTES].contains(&word);
@@ -312,6 +314,7 @@ mod tests {
         headers.insert("CC".into(), AMQPValue::FieldArray(vec![long("other.key")].into()));
         headers.insert(DEATHS.into(), AMQPValue::FieldArray(Vec::new().into()));
         headers.insert("x-first-death-queue".into(), long("somewhere"));
+        headers.insert("x-acquired-count".into(), AMQPValue::LongUInt(7));
         headers.insert(ATTEMPTS.into(), AMQPValue::LongUInt(2));
         BasicProperties::default()
             .with_headers(headers)
