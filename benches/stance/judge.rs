@@ -17,7 +17,6 @@ use corroborate::judging::coverage::best_sentence;
 use corroborate::judging::names::Names;
 use corroborate::judging::numbers;
 use corroborate::judging::profile::TextProfile;
-use corroborate::judging::relations::relations;
 use corroborate::language::detect;
 use tokio::time::Instant;
 
@@ -63,7 +62,7 @@ pub(crate) async fn run(
         let languages = ModelLanguages::new(&folder.manifest.languages);
         let model = LocalStance::load(&folder).map_err(|error| error.to_string())?;
         let model = model.beside(&embedder_name);
-        judges.push(("model", Arc::new(model.clone().without_figures()), false));
+        judges.push(("model", Arc::new(model.clone()), false));
         judges.push(("both", Arc::new(RoutedStance::new(Arc::new(model), languages, rules)), true));
     }
     let mut out = match predictions {
@@ -224,16 +223,13 @@ fn write(
         };
         let judges: serde_json::Map<String, serde_json::Value> =
             answers.iter().map(|(judge, said)| ((*judge).to_owned(), serde_json::json!(of(said)))).collect();
-        // Whether the passage has every figure of the claim, and whether an aligned one differs.
+        // Whether the aligned figures agree.
         let num_ok = numbers::compare(&pair.claim, &pair.passage).num_ok;
-        let standing = numbers::standing(&pair.claim, &pair.passage).as_str();
-        let rules: Vec<&str> = relations(&pair.claim, &pair.passage).rules().collect();
         let names = Names::new(&pair.claim, &pair.passage);
         let shared = best_sentence(&pair.claim, &pair.passage, &names).map_or(0.0, |(_, share)| share);
         let line = serde_json::json!({
             "set": set, "source": row.source, "id": row.id, "label": row.label.as_str(), "numeric": row.is_numeric(),
-            "judges": judges, "figures_borne_out": numbers::all_found(&pair.claim, &pair.passage, &names), "num_ok": num_ok, "standing": standing,
-            "rules": rules, "shared": shared, "names": names.found(), "cosine": cosine(&pair.claim, &pair.passage),
+            "judges": judges, "num_ok": num_ok, "shared": shared, "names": names.found(), "cosine": cosine(&pair.claim, &pair.passage),
         });
         writeln!(out, "{line}")?;
     }

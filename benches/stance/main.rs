@@ -1,16 +1,14 @@
-//! Measures the judges on people's labels: a stance model alone, the rules alone, and both as the daemon uses them; what
-//! finds the passage that matters; what each rule tells; and it fits the weights of the lexical leaning.
+//! Measures the judges on people's labels: the agreement rule, a stance model, and the model with the comparison of
+//! figures as the daemon uses it; and what finds the passage that matters.
 //!
 //! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME
-//! --embedder models/NAME`, `… relevance --embedder models/NAME`, `… relations`, `… fit`. The labelled sets are read from
-//! `--data` (`../shared/data`); those that are not there are named and left out. Nothing here is trained on a set it is
-//! measured with.
+//! --embedder models/NAME`, `… relevance --embedder models/NAME`. The labelled sets are read from `--data`
+//! (`../shared/data`); those that are not there are named and left out. Nothing here is trained on a set it is measured
+//! with.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures and progress are this program's output")]
 
 mod figures;
-mod fit;
 mod judge;
-mod relations;
 mod relevance;
 mod sets;
 
@@ -38,8 +36,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Entails, leaves open or contradicts: per set macro-F1, F1 of each class, accuracy with and without figures in the
-    /// claim, calibration, confusion. `rules` and `model` are each alone, the model without `[figures]` of its model.toml;
-    /// `both` is what the daemon makes of them.
+    /// claim, calibration, confusion. `rules` is the agreement rule, `model` the model alone; `both` also compares figures,
+    /// as the daemon does.
     Judge {
         /// A stance model's folder. Without one, the rules alone.
         #[arg(long)]
@@ -51,7 +49,7 @@ enum What {
         #[arg(long)]
         set: Vec<String>,
         /// One JSON line a row: set, source, id, label, whether the claim has a digit, the probabilities of each judge,
-        /// whether the passage bears its figures out, whether one differs, and how they stand there.
+        /// whether a figure differs, shared words and names, and the cosine.
         #[arg(long)]
         predictions: Option<PathBuf>,
     },
@@ -67,14 +65,6 @@ enum What {
         #[arg(long)]
         stance: Option<PathBuf>,
     },
-    /// What each rule of the relations tells: the pairs it holds on, and their labels.
-    Relations {
-        /// Files below the data folder in place of the sets, by their names (`….jsonl`).
-        #[arg(long)]
-        set: Vec<String>,
-    },
-    /// Weights of the lexical leaning, from MNLI's pairs in `nli_train`.
-    Fit,
 }
 
 #[tokio::main]
@@ -94,8 +84,6 @@ async fn main() -> ExitCode {
             };
             relevance::run(data, most, models).await
         }
-        What::Relations { set } => relations::run(data, most, set),
-        What::Fit => fit::run(data, most),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -116,9 +116,6 @@ pub struct Manifest {
     /// Calibration with the cosine of claim and passage. Stance only.
     #[serde(default)]
     pub similarity: Option<Similarity>,
-    /// Additions for the claim's figures and dates. Stance only.
-    #[serde(default)]
-    pub figures: Option<Figures>,
     /// Prefix of a claim, if the model was trained with one.
     #[serde(default)]
     pub query_prefix: String,
@@ -153,20 +150,6 @@ pub struct Similarity {
     pub bias: Vec<f32>,
     /// Weight of the cosine, one per logit.
     pub weights: Vec<f32>,
-}
-
-/// Additions to the logits, one per logit, if the claim states figures or dates. Without them, the model accepts texts
-/// with other figures.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Figures {
-    pub all: Vec<f32>,
-    /// The passage has some figures of the claim and lacks others.
-    pub some: Vec<f32>,
-    /// The passage has none of them, but another figure of the same kind.
-    pub other: Vec<f32>,
-    /// The passage has none of them and no other figure of the same kind.
-    pub absent: Vec<f32>,
 }
 
 const fn yes() -> bool {
@@ -264,7 +247,6 @@ impl Manifest {
             ("labels", !self.labels.is_empty()),
             ("bias", !self.bias.is_empty()),
             ("similarity", self.similarity.is_some()),
-            ("figures", self.figures.is_some()),
             ("order", self.order.is_some()),
             ("relevant", self.relevant.is_some()),
         ])
@@ -279,9 +261,6 @@ impl Manifest {
         self.check_bias(self.labels.len())?;
         if let Some(similarity) = &self.similarity {
             similarity.check(self.labels.len()).map_err(|wrong| format!("`similarity`: {wrong}"))?;
-        }
-        if let Some(figures) = &self.figures {
-            figures.check(self.labels.len()).map_err(|wrong| format!("`figures`: {wrong}"))?;
         }
         self.refuse(&[
             ("pooling", self.pooling.is_some()),
@@ -302,7 +281,6 @@ impl Manifest {
             ("cosine", self.cosine.is_some()),
             ("labels", !self.labels.is_empty()),
             ("similarity", self.similarity.is_some()),
-            ("figures", self.figures.is_some()),
         ])
     }
 
@@ -334,19 +312,6 @@ impl Similarity {
         }
         if self.weights.len() != logits || !(self.bias.is_empty() || self.bias.len() == logits) {
             return Err(format!("`weights`, and `bias` where it is given, want one value for each of {logits} logits"));
-        }
-        Ok(())
-    }
-}
-
-impl Figures {
-    fn check(&self, logits: usize) -> Result<(), String> {
-        for (name, values) in
-            [("all", &self.all), ("some", &self.some), ("other", &self.other), ("absent", &self.absent)]
-        {
-            if values.len() != logits || values.iter().any(|value| !value.is_finite()) {
-                return Err(format!("`{name}` wants one number for each of {logits} logits"));
-            }
         }
         Ok(())
     }
@@ -426,11 +391,6 @@ mod tests {
                 "`similarity`: `temperature` is 0",
             ),
             (format!("{EMBEDDING}[similarity]\nembedder = \"s\"\nweights = [1, 0, 0]\n"), "`similarity` says nothing"),
-            (format!("{STANCE}[figures]\nall = [0, 0, 0]\nsome = [0, 0, 0]\nother = [0, 0, 0]\n"), "absent"),
-            (
-                format!("{STANCE}[figures]\nall = [0, 0]\nsome = [0, 0, 0]\nother = [0, 0, 0]\nabsent = [0, 0, 0]\n"),
-                "`all` wants one number for each of 3 logits",
-            ),
             ("name = ".to_owned(), "TOML"),
         ];
         for (text, said) in wrong {
@@ -447,8 +407,8 @@ mod tests {
         let manifest = Manifest::parse(&examples.concat()).unwrap();
         assert_eq!(manifest.labels.len(), manifest.similarity.as_ref().unwrap().weights.len());
         let shipped = Manifest::parse(include_str!("../../models/mpnet-nli-en-ru-uk-int8/model.toml")).unwrap();
-        assert!(manifest.figures.is_some() && manifest.similarity.is_some());
-        assert_eq!((manifest.similarity, shipped.figures), (shipped.similarity, None), "what it says they are");
+        assert!(manifest.similarity.is_some());
+        assert_eq!(manifest.similarity, shipped.similarity, "what it says they are");
     }
 
     #[test]

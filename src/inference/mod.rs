@@ -31,7 +31,7 @@ use crate::telemetry::metrics;
 
 pub use error::ModelError;
 pub use folder::{ModelFolder, scan};
-pub use manifest::{Figures, Label, Manifest, PairOrder, Pooling, Similarity, Task};
+pub use manifest::{Label, Manifest, PairOrder, Pooling, Similarity, Task};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InferenceError {

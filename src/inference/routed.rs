@@ -1,6 +1,6 @@
 //! Combines models with fallbacks for the languages that they do not read.
 //!
-//! The fallbacks are hashed words, the rules and shared words. Vectors of the two embedders are never compared
+//! The fallbacks are hashed words, the agreement rule and shared words. Vectors of the two embedders are never compared
 //! ([`EmbeddingSpace`]). A failing model is an error: the caller decides how to continue.
 
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use futures::future::BoxFuture;
 use crate::judging::caps::capped;
 use crate::judging::profile::EmbeddingSpace;
 use crate::judging::relevance::lexical_relevance;
-use crate::judging::stance::{combine, rule_stance};
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;
@@ -96,7 +95,7 @@ impl Embedder for RoutedEmbedder {
     }
 }
 
-/// A stance model combined with the rules; the rules alone for other languages.
+/// A stance model, with the agreement rule for other languages.
 #[derive(Debug)]
 pub struct RoutedStance {
     model: Arc<dyn StanceModel>,
@@ -107,19 +106,6 @@ pub struct RoutedStance {
 impl RoutedStance {
     pub fn new(model: Arc<dyn StanceModel>, languages: ModelLanguages, rules: RuleStance) -> Self {
         Self { model, languages, rules }
-    }
-
-    async fn by_model(&self, pairs: &[Pair]) -> Result<Vec<Judgement>, InferenceError> {
-        if pairs.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut answers = self.model.judge(pairs).await?;
-        for (judgement, pair) in answers.iter_mut().zip(pairs) {
-            let by_rule = rule_stance(&pair.claim, &pair.passage, self.rules.min_agreement);
-            let both = combine(judgement.probabilities, by_rule);
-            judgement.probabilities = capped(&pair.claim, &pair.passage, both);
-        }
-        Ok(answers)
     }
 }
 
@@ -140,7 +126,11 @@ impl StanceModel for RoutedStance {
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
             let [(read, asked), (rest, others)] = parted(pairs, &self.languages);
-            let (by_model, by_rule) = (self.by_model(&asked).await?, self.rules.judge(&others).await?);
+            let mut by_model = if asked.is_empty() { Vec::new() } else { self.model.judge(&asked).await? };
+            for (judgement, pair) in by_model.iter_mut().zip(&asked) {
+                judgement.probabilities = capped(&pair.claim, &pair.passage, judgement.probabilities);
+            }
+            let by_rule = self.rules.judge(&others).await?;
             merged(pairs.len(), [(read, by_model), (rest, by_rule)]).ok_or_else(|| miscounted(self.model.name()))
         })
     }

@@ -1,4 +1,4 @@
-//! Backends without a model: stance by rules, relevance by shared words.
+//! Backends without a model: stance by agreement, relevance by shared words.
 //!
 //! Their names show this. They never fail.
 
@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
+use crate::judging::caps::capped;
 use crate::judging::relevance::lexical_relevance;
-use crate::judging::{caps, stance};
+use crate::judging::stance;
 
 use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};
 
 pub const RULES: &str = "rules";
 
-/// Stance by the rules of [`crate::judging::stance`].
+/// Stance by the agreement rule ([`crate::judging::stance`]).
 #[derive(Debug, Clone, Copy)]
 pub struct RuleStance {
     /// Similarity (0–1) below which nothing supports (`ENRICHMENT_MIN_AGREEMENT`).
@@ -33,9 +34,8 @@ impl StanceModel for RuleStance {
         Box::pin(async move {
             let judge: Arc<str> = Arc::from(self.name());
             let judged = |pair: &Pair| {
-                let given = stance::rule_stance(&pair.claim, &pair.passage, self.min_agreement);
-                let probabilities = caps::capped(&pair.claim, &pair.passage, given);
-                Judgement { probabilities, judge: Arc::clone(&judge) }
+                let given = stance::agreement_stance(&pair.claim, &pair.passage, self.min_agreement);
+                Judgement { probabilities: capped(&pair.claim, &pair.passage, given), judge: Arc::clone(&judge) }
             };
             Ok(counted("stance", pairs.len(), || pairs.iter().map(judged).collect()))
         })

@@ -19,12 +19,12 @@ use crate::domain::verdict::{Origin, SourceType, Verdict};
 use crate::inference::rules::RULES;
 use crate::inference::{Judgement, Pair};
 use crate::judging::agreement::agreement;
+use crate::judging::caps;
 use crate::judging::coverage::sentence_coverage;
 use crate::judging::numbers::{self, NumberCheck};
 use crate::judging::out_of_context::is_of_an_older_time;
 use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
-use crate::judging::relations::relations;
 
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
@@ -145,7 +145,7 @@ pub(super) async fn passages_of(
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
             let passage = figures(services, normal, claim, entry, &said, best, rank, journal);
             if said.on_topic {
-                one.rules.extend(rules(&passage, entry));
+                one.rules.extend(rules(&passage, entry, &said.check));
                 if !one.judges.contains(&said.judge) {
                     one.judges.push(said.judge);
                 }
@@ -200,9 +200,9 @@ async fn spoken(
     Ok(spoken)
 }
 
-fn rules(passage: &JudgedPassage, entry: &Ranked) -> Option<PassageRules> {
-    let found = relations(&entry.pair.claim, &entry.pair.passage);
-    let rules: Vec<String> = found.rules().map(str::to_owned).collect();
+fn rules(passage: &JudgedPassage, entry: &Ranked, check: &NumberCheck) -> Option<PassageRules> {
+    let caps = caps::rules(&entry.pair.claim, &entry.pair.passage);
+    let rules: Vec<String> = caps.into_iter().chain(check.rule()).map(str::to_owned).collect();
     (!rules.is_empty()).then(|| PassageRules { evidence_id: passage.evidence_id.clone(), rules })
 }
 

@@ -1,54 +1,180 @@
-//! Caps stance probabilities: a passage that states nothing, is retracted or is about something else takes no side.
+//! Caps stance probabilities: a passage about another time, place or group, or with the roles exchanged, takes no side.
 //!
-//! Caps follow from four relations ([`crate::relations`]); figures and dates have their own
-//! ([`crate::numbers::apply`]). A cap never raises a side.
+//! The NLI model does not see publication dates, and takes "B invaded A" for "A invaded B". On pairs of public sets these
+//! rules change nothing; on dated claims they prevent conclusive errors (`docs/research/011-rule-ablation.md`). A cap
+//! never raises a side. To add a rule, add a row to [`RULES`] and to the test, and measure it on sets that it was not
+//! written for.
 
+use chrono::TimeDelta;
 use corroborate_domain::evidence::StanceProbabilities;
+use corroborate_language::cut;
+use corroborate_language::entities::kind::EntityKind;
+use corroborate_language::lexicon::Parts;
 
-use crate::profile::TextProfile;
-use crate::relations::factuality::DENIED_BY;
-use crate::relations::scope::{ELSEWHERE, OTHER_GROUP};
-use crate::relations::time::MAY_BE_OTHER;
-use crate::relations::{Relation, Relations, relations};
+use crate::coverage::sentence_coverage;
+use crate::names::Names;
+use crate::numbers::repeating::{Occasion, occasion};
+use crate::numbers::{Occasions, Recurrence, has_count, is_of_another_group, recurrence};
+use crate::profile::{SentenceProfile, TextProfile};
+use crate::roles::are_exchanged;
 use crate::stance::UNDECIDED;
 
-/// Maximum contradiction by another time of an event that may recur. Between a side (0.5) and a plain contradiction
-/// (0.7).
+/// Maximum contradiction by another time of an event that may recur. Between a side (0.5) and a plain contradiction (0.7).
 const MAY_BE_ANOTHER: f64 = 0.65;
 
-pub fn capped(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
-    capped_by(&relations(claim, passage), given)
+/// Minimum share of the best sentence's claim words for another one that may be the basis.
+const NEARLY: f64 = 0.85;
+
+/// Maximum age of dates for a claim about the present.
+const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
+
+struct Rule {
+    /// As stored with the verdict.
+    id: &'static str,
+    most_entail: f64,
+    most_contradict: f64,
+    holds: fn(&Pair<'_>, &SentenceProfile) -> bool,
 }
 
-/// [`capped`] with known relations.
-pub fn capped_by(relations: &Relations, given: StanceProbabilities) -> StanceProbabilities {
-    let (most_entail, most_contradict) = (most_entail(relations), most_contradict(relations));
-    let (entail, contradict) = (given.entail.min(most_entail), given.contradict.min(most_contradict));
+const RULES: [Rule; 8] = [
+    Rule {
+        id: "roles.exchanged",
+        most_entail: UNDECIDED,
+        most_contradict: 1.0,
+        holds: |pair, sentence| are_exchanged(pair.claim, pair.passage, sentence),
+    },
+    // Another year of an annual event.
+    Rule {
+        id: "time.another_occasion",
+        most_entail: UNDECIDED,
+        most_contradict: UNDECIDED,
+        holds: |pair, sentence| pair.occasions.another(sentence) == Some(Recurrence::Again),
+    },
+    Rule {
+        id: "time.may_be_another",
+        most_entail: UNDECIDED,
+        most_contradict: MAY_BE_ANOTHER,
+        holds: |pair, sentence| pair.occasions.another(sentence) == Some(Recurrence::Unknown),
+    },
+    // Another day's strike, match or quarter.
+    Rule {
+        id: "time.another_day",
+        most_entail: UNDECIDED,
+        most_contradict: UNDECIDED,
+        holds: |pair, _| is_of_another_day(pair.claim, pair.passage),
+    },
+    // Before the claim's day, when it had not happened.
+    Rule {
+        id: "time.not_yet",
+        most_entail: UNDECIDED,
+        most_contradict: UNDECIDED,
+        holds: |pair, sentence| is_not_yet(pair.claim, pair.passage, sentence),
+    },
+    // An old figure does not refute a present one. It may support it: the year may be that of another event.
+    Rule {
+        id: "time.long_before",
+        most_entail: 1.0,
+        most_contradict: UNDECIDED,
+        holds: |pair, sentence| is_of_long_before(pair.claim, pair.passage, sentence),
+    },
+    Rule {
+        id: "scope.other_group",
+        most_entail: UNDECIDED,
+        most_contradict: UNDECIDED,
+        holds: |pair, sentence| is_of_another_group(pair.claim, sentence),
+    },
+    Rule {
+        id: "scope.elsewhere",
+        most_entail: 1.0,
+        most_contradict: UNDECIDED,
+        holds: |pair, _| is_elsewhere(pair.claim, pair.passage),
+    },
+];
+
+struct Pair<'a> {
+    claim: &'a TextProfile,
+    passage: &'a TextProfile,
+    occasions: Occasions<'a>,
+}
+
+/// Returns the rules that hold for all sentences with nearly the most claim words: one plain sentence states the claim.
+fn held(claim: &TextProfile, passage: &TextProfile) -> impl Iterator<Item = &'static Rule> {
+    let shares: Vec<f64> = passage.sentences.iter().map(|sentence| sentence_coverage(claim, sentence)).collect();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let near: Vec<&SentenceProfile> = passage
+        .sentences
+        .iter()
+        .zip(&shares)
+        .filter(|(_, share)| **share >= NEARLY * most)
+        .map(|(sentence, _)| sentence)
+        .collect();
+    let pair = Pair { claim, passage, occasions: Occasions::new(claim, passage) };
+    let holds = |rule: &&Rule| !near.is_empty() && near.iter().all(|sentence| (rule.holds)(&pair, sentence));
+    RULES.iter().filter(holds).collect::<Vec<_>>().into_iter()
+}
+
+/// Ids of the rules that hold.
+pub fn rules(claim: &TextProfile, passage: &TextProfile) -> Vec<&'static str> {
+    held(claim, passage).map(|rule| rule.id).collect()
+}
+
+pub fn capped(claim: &TextProfile, passage: &TextProfile, given: StanceProbabilities) -> StanceProbabilities {
+    let (mut entail, mut contradict) = (given.entail, given.contradict);
+    for rule in held(claim, passage) {
+        entail = entail.min(rule.most_entail);
+        contradict = contradict.min(rule.most_contradict);
+    }
     if (entail, contradict) == (given.entail, given.contradict) {
         return given;
     }
     StanceProbabilities { entail, contradict, neutral: (1.0 - entail - contradict).max(0.0) }
 }
 
-/// Maximum support: low if the passage states no fact, or has other actors, time or group.
-fn most_entail(relations: &Relations) -> f64 {
-    let differs = |relation| relations.differs(relation);
-    let is_silent = differs(Relation::Factuality)
-        || differs(Relation::Roles)
-        || differs(Relation::Time)
-        || relations.holds(OTHER_GROUP);
-    if is_silent { UNDECIDED } else { 1.0 }
+/// Whether the passage reports another day's event: a strike ten days ago. A later denial concerns this one.
+fn is_of_another_day(claim: &TextProfile, passage: &TextProfile) -> bool {
+    has_count(claim)
+        && match occasion(claim, passage) {
+            Occasion::Earlier => true,
+            Occasion::LongAfter => passage.negations.is_multiple_of(2),
+            Occasion::Same | Occasion::Later => false,
+        }
 }
 
-/// Maximum contradiction: low for another occasion, group or place. A reported denial refutes only if the passage also
-/// denies.
-fn most_contradict(relations: &Relations) -> f64 {
-    let only_told = relations.holds(DENIED_BY) && !relations.differs(Relation::Polarity);
-    if relations.holds(MAY_BE_OTHER) {
-        return MAY_BE_ANOTHER;
-    }
-    let is_silent = relations.differs(Relation::Time) || relations.holds(OTHER_GROUP) || relations.holds(ELSEWHERE);
-    if only_told || is_silent { UNDECIDED } else { 1.0 }
+/// Whether an older passage reports that the event has not happened yet.
+fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    static YET: Parts = Parts::of("time.yet");
+    let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
+    let text = format!(" {}", cut(&passage.text, sentence.start, sentence.end).to_lowercase());
+    let own = claim.text.to_lowercase();
+    published.date_naive() < claimed.date_naive()
+        && YET.all().iter().any(|yet| text.contains(yet.as_str()) && !own.contains(yet.as_str()))
+}
+
+/// Whether the sentence is dated long before an undated claim about a recurring fact: last year's price.
+fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let Some(now) =
+        claim.reference.or(passage.reference).filter(|_| claim.dates.is_empty() && claim.negations.is_multiple_of(2))
+    else {
+        return false;
+    };
+    let text = cut(&passage.text, sentence.start, sentence.end);
+    let mut dates = passage.dates.iter().filter(|date| text.contains(&date.text)).peekable();
+    dates.peek().is_some()
+        && dates.all(|date| now.date_naive().signed_duration_since(date.end) > LONG_BEFORE)
+        && recurrence(claim) == Recurrence::Again
+}
+
+/// Whether a claim about one of many ("a fire in Leeds") meets only other places. A unique thing ("the treaty") has one
+/// place. Only English, whose article shows the difference.
+fn is_elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
+    let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
+    let first = claim.sentences.first().and_then(|own| own.spoken.first()).map_or("", |word| word.text.as_str());
+    matches!(first, "a" | "an")
+        && passage.negations == 0
+        && !claim.entities.is_empty()
+        && claim.entities.iter().all(|name| may_be_place(name.kind))
+        && passage.entities.iter().any(|name| may_be_place(name.kind))
+        && Names::new(claim, passage).found() <= 0.0
 }
 
 #[cfg(test)]
@@ -60,32 +186,49 @@ mod tests {
     const SURE: StanceProbabilities = StanceProbabilities { entail: 0.95, contradict: 0.02, neutral: 0.03 };
     const AGAINST: StanceProbabilities = StanceProbabilities { entail: 0.02, contradict: 0.95, neutral: 0.03 };
 
+    fn at(text: &str, day: &str) -> TextProfile {
+        TextProfile::new(text, None, format!("{day}T09:00:00Z").parse().ok(), &[])
+    }
+
     fn after(claim: &str, passage: &str, given: StanceProbabilities) -> StanceProbabilities {
         let profile = |text: &str| TextProfile::new(text, None, None, &[]);
         capped(&profile(claim), &profile(passage), given)
     }
 
     #[test]
-    fn what_states_it_keeps_its_side() {
-        for (claim, passage) in [
-            ("Украинские войска оставили Покровск.", "Генштаб подтвердил, что украинские войска оставили Покровск."),
+    fn rules_hold_for_another_time_place_group_or_doer() {
+        let day = "2026-10-14";
+        for (claim, passage, expected) in [
             (
-                "Украинские войска оставили Покровск.",
-                "Украинские войска оставили Покровск, сообщил Генштаб. Слухи об этом шли давно.",
+                "Inflation in Turkey was 44.4% in 2024.",
+                "Inflation in Turkey was 30.9% in 2025.",
+                "time.another_occasion",
             ),
-            ("Russia signed the treaty with Iran.", "Russia signed the treaty with Iran, which it will ratify in May."),
-            ("The report that Iraq had weapons was a hoax.", "The report that Iraq had weapons was a hoax."),
-            ("Trump was found guilty of fraud.", "Trump was found guilty of fraud over alleged hush money payments."),
-            ("Matthew Perry died at 54.", "Matthew Perry, who starred in the series Friends, died at 54."),
-            ("SpaceX launched Starship.", "SpaceX managed to launch Starship."),
-            ("Zelensky fired Valery Zaluzhny.", "Zelensky fired Valery Zaluzhny. Fake images spread online."),
-            ("Суд признал Трампа виновным.", "Суд признал Трампа виновным по всем пунктам обвинения."),
-            ("Суд выдал ордер на арест Путина.", "Суд выдает ордер на арест Путина."),
-            ("Smoking causes cancer.", "Studies suggest that smoking causes cancer and may cause strokes."),
-            ("Armenia did not confirm the deal.", "Officials said that Armenia did not confirm the deal."),
+            ("Inflation in Turkey was 44.4% in 2024.", "Inflation in Turkey was 44.4% in 2024.", ""),
+            ("Telisk has 12 million customers.", "Telisk had 8 million customers in 2018.", "time.long_before"),
+            ("Telisk has 12 million customers.", "Telisk has 8 million customers in 2026.", ""),
+            ("The treaty was ratified in 1958.", "The treaty was ratified in 1957.", ""),
+            (
+                "Women in Kastoria live to 84 on average.",
+                "Average male life expectancy in Kastoria is 77 years.",
+                "scope.other_group",
+            ),
+            ("The north tower is 180 metres tall.", "The north tower is 150 metres tall and the south one 90.", ""),
+            (
+                "A mosque was set on fire in Birmingham.",
+                "In Malmö in Sweden a fire broke out in a school, police said.",
+                "scope.elsewhere",
+            ),
+            ("A mosque was set on fire in Birmingham.", "No mosque was set on fire in Birmingham, police said.", ""),
+            ("Telisk acquired Norvatel.", "Norvatel acquired Telisk.", "roles.exchanged"),
         ] {
-            assert_eq!(after(claim, passage, SURE), SURE, "{passage}");
+            assert_eq!(rules(&at(claim, day), &at(passage, day)).join(" "), expected, "{claim} / {passage}");
         }
+        let strike = "В результате удара по Харькову ранены 5 человек.";
+        assert_eq!(rules(&at(strike, "2026-05-11"), &at(strike, "2026-05-01")), ["time.another_day"]);
+        assert_eq!(rules(&at(strike, "2026-05-11"), &at(strike, "2026-05-11")), [""; 0]);
+        let (claim, passage) = ("Рада приняла закон о рынке.", "Рада пока не приняла закон о рынке.");
+        assert_eq!(rules(&at(claim, "2026-05-11"), &at(passage, "2026-05-01")), ["time.not_yet"]);
     }
 
     #[test]
@@ -98,12 +241,6 @@ mod tests {
             (
                 "Boeing delivered 348 aircraft in 2024.",
                 "Boeing delivered 600 aircraft in 2025, its best year since 2018.",
-            ),
-            ("Inflation in Turkey was 44.4% in 2024.", "Inflation in Turkey was 30.9% in 2025."),
-            ("Harlow's profit was $3.1 billion in 2024.", "Harlow's profit was $4.0 billion in 2025."),
-            (
-                "Jannik Sinner won the Australian Open in January 2024.",
-                "Jannik Sinner won the Australian Open in January 2025.",
             ),
             ("There were 61,070 measles cases in 2023.", "There were 127,350 measles cases in 2024."),
             ("Toyota recalled 440,000 cars in March 2025.", "Toyota recalled 394,000 cars in October 2025."),
@@ -121,17 +258,11 @@ mod tests {
     }
 
     #[test]
-    fn a_denial_that_is_only_told_refutes_nothing() {
-        let told = "Lance Armstrong denied that he used banned drugs.";
-        assert!(after("Lance Armstrong used banned drugs.", told, AGAINST).contradict < 0.6);
-        for (claim, passage) in [
-            ("Barack Obama was born in Kenya.", "Barack Obama was born in Hawaii."),
-            ("Tom Hanks was arrested.", "Tom Hanks was not arrested; his agent denied the reports."),
-            ("The treaty was signed in Vienna.", "The treaty was signed in Rome in 1957."),
-            ("A mosque was set on fire in Birmingham.", "No mosque was set on fire in Birmingham, police said."),
-        ] {
-            assert_eq!(after(claim, passage, AGAINST), AGAINST, "{passage}");
-        }
+    fn a_year_of_another_event_does_not_take_support_away() {
+        let (claim, passage) =
+            ("Arlen University has 12,000 students.", "Founded in 1871, Arlen University has 12,000 students.");
+        let profile = |text: &str| at(text, "2026-10-14");
+        assert_eq!(capped(&profile(claim), &profile(passage), SURE), SURE);
     }
 
     proptest! {

@@ -247,8 +247,13 @@ fn profile(passage: &JudgedPassage) -> TextProfile {
 /// Whether the passage states the text by rule: no denial, no doubt, and the same figures of the same event.
 fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
     let figures = numbers::compare(text, passage).num_ok;
-    crate::relations::factuality::is_stated_in(text, passage)
-        && if is_figure { figures == Some(true) } else { figures != Some(false) }
+    is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
+}
+
+/// Whether the nearest sentence neither asks nor denies the text.
+fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
+    nearest(text, passage)
+        .is_some_and(|sentence| !sentence.question && crate::polarity::agree_in_denial(text, sentence))
 }
 
 fn nearest<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<&'a SentenceProfile> {
@@ -270,13 +275,14 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
 fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
     by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
         let text = passage.text.get(sentence.start..sentence.end)?.trim();
-        let is_of_it = coverage >= OF_THE_CLAIM && crate::relations::polarity::shares_more_than_names(claim, sentence);
+        let is_of_it = coverage >= OF_THE_CLAIM && crate::polarity::shares_more_than_names(claim, sentence);
         if !is_of_it || sentence.question || text.is_empty() || text.chars().count() > LONGEST {
             return None;
         }
         let own = TextProfile::new(text, passage.language.as_deref(), passage.reference, &[]);
-        let repeats = text == claim.text.trim() || stance::rule_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
-        (!repeats && crate::relations::factuality::is_stated_in(&own, passage)).then(|| text.to_owned())
+        let repeats =
+            text == claim.text.trim() || stance::agreement_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
+        (!repeats && is_stated_in(&own, passage)).then(|| text.to_owned())
     })
 }
 

@@ -11,9 +11,9 @@ use corroborate_domain::verdict::{RatingClass, Relation};
 use super::coverage::coverage;
 use super::names::{has_name, same_names};
 use super::numbers;
+use super::polarity::{antonym_between, negated};
 use super::profile::TextProfile;
-use super::relations::polarity::{antonym_between, negated};
-use super::relations::roles::swapped_roles;
+use super::roles::swapped_roles;
 
 /// Minimum share of each claim's words in the other. Below four of five the content differs.
 const SAME_COVERAGE: f64 = 0.78;

@@ -11,7 +11,6 @@ mod moving;
 mod periods;
 pub(crate) mod repeating;
 mod roles;
-mod standing;
 mod subject;
 
 use chrono::{Datelike, TimeDelta};
@@ -24,7 +23,7 @@ use corroborate_language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
 use crate::names::Names;
-use crate::stance::lexicon::speaks_of_a_part;
+use crate::polarity::{agree_in_denial, speaks_of_a_part};
 
 use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, is_told_beside, same_counted};
 use dated::date;
@@ -35,8 +34,8 @@ use repeating::Occasion;
 use roles::role;
 use subject::Subject;
 
-pub use dated::{Occasions, Recurrence, recurrence};
-pub use standing::{Standing, standing};
+pub(crate) use dated::{Occasions, Recurrence, recurrence};
+pub(crate) use subject::{has_count, is_of_another_group};
 
 /// Probability limits if a figure disagrees (`docs/scoring.md`, numbers and dates).
 pub const REFUTING_CONTRADICTION: f64 = 0.70;
@@ -78,6 +77,18 @@ pub struct NumberCheck {
     pub newer_total: bool,
     /// The figures that disagree, as written in the claim and in the passage.
     pub mismatch: Option<(String, String)>,
+}
+
+impl NumberCheck {
+    /// The id of the rule that the verdict stores: `quantity.agrees`, `quantity.differs` or `quantity.newer_total`.
+    pub const fn rule(&self) -> Option<&'static str> {
+        match (self.num_ok, self.newer_total) {
+            (Some(true), _) => Some("quantity.agrees"),
+            (Some(false), false) => Some("quantity.differs"),
+            (Some(false), true) => Some("quantity.newer_total"),
+            (None, _) => None,
+        }
+    }
 }
 
 enum Found<'a> {
@@ -181,7 +192,7 @@ fn quantity<'a>(
         }
         match agree(ours, theirs) {
             // "Is not 330 m long" states no other length.
-            Some(false) if !crate::relations::polarity::agree_in_denial(claim, sentence) => {}
+            Some(false) if !agree_in_denial(claim, sentence) => {}
             Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
                 if alone_here(ours, theirs, claim)

@@ -359,7 +359,8 @@ fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
     (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
 }
 
-/// Whether the verdict may be acted on: confident, cited, not from one weak group, and with one side outweighing.
+/// Whether the verdict may be acted on: confident, cited, not from one weak group, and with one side outweighing. Never by
+/// the agreement rule, which does not read meaning.
 fn decisive(
     verdict: Verdict,
     confidence: f64,
@@ -398,7 +399,7 @@ fn decisive(
     };
     confidence > 0.0
         && confidence >= context.confidence_threshold
-        && (by_fact_check || (is_shown && !is_disputed))
+        && (by_fact_check || (context.judge.is_model() && is_shown && !is_disputed))
         && own > OUTWEIGHS * other
 }
 

@@ -15,7 +15,7 @@ use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
 use super::samples::{any_passages, any_reviews, context, passage, review};
 use super::scoring::{Scoring, VerdictLimits};
-use super::stance::rule_stance;
+use super::stance::agreement_stance;
 use super::verdicts::{Assessment, ClaimContext, assess};
 
 fn judged(passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
@@ -209,7 +209,7 @@ fn nothing_found_while_providers_are_open_is_degraded() {
 }
 
 #[test]
-fn a_plain_denial_does_not_support_by_the_rules() {
+fn a_plain_denial_does_not_support_by_agreement() {
     let pairs = [
         ("Vaccines cause autism.", "Vaccines don't cause autism."),
         ("Vaccines do not cause autism.", "Vaccines cause autism."),
@@ -220,9 +220,12 @@ fn a_plain_denial_does_not_support_by_the_rules() {
     let embedder = corroborate_language::hashed::HashedEmbedder::default();
     for (claim, denial) in pairs {
         let profile = |text: &str| TextProfile::new(text, None, None, &[]).with_embedding(embedder.embed_one(text));
-        let p = rule_stance(&profile(claim), &profile(denial), 0.65);
+        let p = agreement_stance(&profile(claim), &profile(denial), 0.65);
         assert!(p.entail < 0.6, "{claim} / {denial}: {p:?}");
-        assert!(rule_stance(&profile(claim), &profile(claim), 0.65).entail >= 0.6, "a claim supports itself: {claim}");
+        assert!(
+            agreement_stance(&profile(claim), &profile(claim), 0.65).entail >= 0.6,
+            "a claim supports itself: {claim}"
+        );
     }
 }
 

@@ -193,13 +193,6 @@ impl WordList {
         known.iter().copied().find(|beginning| word.starts_with(beginning))
     }
 
-    /// Whether one entry matches both.
-    pub fn is_same_entry(&self, one: &str, other: &str) -> bool {
-        let alike = |word: &str| self.beginnings.get(&word.chars().next().unwrap_or_default());
-        let both = |known: &&'static str| one.starts_with(*known) && other.starts_with(*known);
-        self.words.contains(one) && one == other || alike(one).is_some_and(|known| known.iter().any(both))
-    }
-
     fn phrases_at(&self, words: &[&str]) -> impl Iterator<Item = &Vec<Part>> {
         let first = words.first().and_then(|word| word.chars().next()).unwrap_or_default();
         self.phrases.get(&first).into_iter().flatten().filter(|phrase| stands_at(phrase, words))
@@ -249,8 +242,6 @@ mod tests {
         assert!(list.has_form("debunked", 2) && list.has_form("debunk", 2) && !list.has_form("debunking", 2));
         assert!(list.has_form("lie", 0) && !list.has_form("lies", 2) && !list.has_form("", 9));
         assert!(list.is_cut_short("debu") && !list.is_cut_short("debunked") && !list.is_cut_short(""));
-        assert!(list.is_same_entry("debunked", "debunks") && list.is_same_entry("lie", "lie"));
-        assert!(!list.is_same_entry("lie", "debunks"));
         assert_eq!(list.beginnings(), ["debunk"]);
     }
 }

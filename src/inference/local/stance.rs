@@ -15,9 +15,8 @@ use super::load::{Loaded, claim_first, load};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::labels::probabilities;
-use crate::inference::{Figures, InferenceError, Judgement, Label, Pair, Similarity, StanceModel};
+use crate::inference::{InferenceError, Judgement, Label, Pair, Similarity, StanceModel};
 use crate::judging::agreement::cosine;
-use crate::judging::numbers::{Standing, standing};
 use crate::judging::profile::EmbeddingSpace;
 
 /// Cache size, for about 70,000 answers.
@@ -40,7 +39,6 @@ pub struct LocalStance {
     /// With the cosine of the process's embedder; `None` if the fit used another one.
     beside: Option<Calibration>,
     similarity: Option<Similarity>,
-    figures: Option<Figures>,
 }
 
 /// Converts logits to probabilities.
@@ -57,14 +55,11 @@ impl Calibration {
         Self { temperature: f64::from(temperature), bias: wide(bias), weights: wide(weights) }
     }
 
-    /// Returns shares that sum to 1. `f64`, so that finite logits cannot overflow. `figures` is added.
-    fn shares(&self, logits: &[f32], cosine: f64, figures: &[f32]) -> Vec<f64> {
+    /// Returns shares that sum to 1. `f64`, so that finite logits cannot overflow.
+    fn shares(&self, logits: &[f32], cosine: f64) -> Vec<f64> {
         let at = |values: &[f64], position: usize| values.get(position).copied().unwrap_or(0.0);
         let scaled = logits.iter().enumerate().map(|(position, logit)| {
-            f64::from(*logit) / self.temperature
-                + at(&self.bias, position)
-                + at(&self.weights, position) * cosine
-                + figures.get(position).copied().map_or(0.0, f64::from)
+            f64::from(*logit) / self.temperature + at(&self.bias, position) + at(&self.weights, position) * cosine
         });
         softmax(scaled.collect())
     }
@@ -112,11 +107,11 @@ impl LocalStance {
         let judge = Arc::from(format!("model:{}", manifest.name));
         let (labels, words) = (manifest.labels.clone(), Words::of(&manifest));
         let alone = Calibration::new(manifest.temperature, &manifest.bias, &[]);
-        let (similarity, figures) = (manifest.similarity.clone(), manifest.figures.clone());
+        let similarity = manifest.similarity.clone();
         let classes = labels.len();
         let model = load(folder, Task::Stance, Box::new(move |_, output| logits(classes, output)))?;
         let answers = Answers::new("stance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
-        Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity, figures })
+        Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity })
     }
 
     /// Returns a token that a crash of the model's thread cancels.
@@ -132,34 +127,14 @@ impl LocalStance {
         self
     }
 
-    /// Ignores figures, to measure their effect.
-    #[must_use]
-    pub fn without_figures(mut self) -> Self {
-        self.figures = None;
-        self
-    }
-
-    /// Returns the additions to the logits for the pair's figures; may be empty.
-    fn of_figures(&self, pair: &Pair) -> &[f32] {
-        let Some(figures) = &self.figures else { return &[] };
-        match standing(&pair.claim, &pair.passage) {
-            Standing::Unstated => &[],
-            Standing::All => &figures.all,
-            Standing::Some => &figures.some,
-            Standing::Other => &figures.other,
-            Standing::Absent => &figures.absent,
-        }
-    }
-
     /// Calibrates a pair's logits.
     fn probabilities(&self, pair: &Pair, logits: &[f32]) -> StanceProbabilities {
         let by_meaning = [&pair.claim, &pair.passage]
             .iter()
             .all(|text| text.space == EmbeddingSpace::Meaning && text.embedding.iter().any(|value| *value != 0.0));
-        let figures = self.of_figures(pair);
         let shares = match &self.beside {
-            Some(beside) if by_meaning => beside.shares(logits, cosine(&pair.claim, &pair.passage), figures),
-            _ => self.alone.shares(logits, 0.0, figures),
+            Some(beside) if by_meaning => beside.shares(logits, cosine(&pair.claim, &pair.passage)),
+            _ => self.alone.shares(logits, 0.0),
         };
         probabilities(self.labels.iter().copied().zip(shares))
     }
@@ -226,7 +201,7 @@ pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, Mi
         return Err(Misread::NotANumber);
     }
     let calibration = Calibration::new(manifest.temperature, &manifest.bias, &[]);
-    Ok(calibration.shares(logits, 0.0, &[]).into_iter().map(|share| share as f32).collect())
+    Ok(calibration.shares(logits, 0.0).into_iter().map(|share| share as f32).collect())
 }
 
 #[cfg(test)]
@@ -259,16 +234,13 @@ mod tests {
     #[test]
     fn nearness_is_worth_its_weight() {
         let calibration = Calibration::new(2.0, &[0.0, 0.0, 1.0], &[0.0, 4.0, -2.0]);
-        let plain = calibration.shares(&[0.0, 2.0, 0.0], 0.0, &[]);
+        let plain = calibration.shares(&[0.0, 2.0, 0.0], 0.0);
         // exp(0), exp(1), exp(1).
         assert!((plain[1] - plain[2]).abs() < 1e-12 && plain[0] < plain[1]);
-        let near = calibration.shares(&[0.0, 2.0, 0.0], 0.5, &[]);
+        let near = calibration.shares(&[0.0, 2.0, 0.0], 0.5);
         // exp(0), exp(3), exp(0).
         assert!((near[1] / near[0] - 3.0_f64.exp()).abs() < 1e-9 && (near[0] - near[2]).abs() < 1e-12);
         assert!((near.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        let figured = calibration.shares(&[0.0, 2.0, 0.0], 0.5, &[1.0, -1.0, 0.0]);
-        // exp(1), exp(2), exp(0).
-        assert!((figured[1] / figured[0] - 1.0_f64.exp()).abs() < 1e-9 && figured[2] < figured[0]);
     }
 
     #[test]

@@ -117,37 +117,6 @@ async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
 }
 
 #[tokio::test]
-async fn figures_count_where_the_claim_states_them() {
-    let more = "[figures]\nall = [1, 0, 0]\nsome = [0, 0, 0]\nother = [0, 0, 2]\nabsent = [0, 3, 0]\n";
-    let (_dir, folder) = altered("bert-stance-f32", |text| format!("{text}{more}"));
-    let model = LocalStance::load(&folder).unwrap();
-    let pairs = [
-        ("37 died.", "Later 37 died."),
-        ("37 died.", "Some say 50 died."),
-        ("37 died.", "Many died."),
-        ("Many died.", "37 died."),
-    ]
-    .map(|(claim, passage)| pair(claim, passage));
-    let by = model.judge(&pairs).await.unwrap();
-    let plain = model.without_figures().judge(&pairs).await.unwrap();
-    // Entailed, neutral, contradicted: the gain of each over the others.
-    let gained = |at: usize| {
-        let logs = |judged: &Judgement| {
-            let p = judged.probabilities;
-            [p.entail.ln(), p.neutral.ln(), p.contradict.ln()]
-        };
-        let (after, before) = (logs(&by[at]), logs(&plain[at]));
-        let raised: Vec<f64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
-        let least = raised.iter().copied().fold(f64::INFINITY, f64::min);
-        raised.into_iter().map(|one| (one - least).round() as i32).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        [gained(0), gained(1), gained(2), gained(3)],
-        [vec![1, 0, 0], vec![0, 0, 2], vec![0, 3, 0], vec![0, 0, 0]]
-    );
-}
-
-#[tokio::test]
 async fn two_models_at_work_and_many_callers_come_to_the_same() {
     let embedder = LocalEmbedder::load(&fixture("bert-embedding-f32")).unwrap();
     let stance = LocalStance::load(&fixture("bert-stance-f32")).unwrap();

@@ -187,14 +187,14 @@ proptest! {
         if let Some(found) = corrected_where(&claim, "en", &passages, entail) {
             let source = passages.iter().find(|one| Some(&one.url) == found.sources.first()).unwrap();
             let (text, there) = (TextProfile::new(&found.corrected, Some("en"), None, &[]), profile(source));
-            prop_assert!(crate::relations::factuality::is_stated_in(&text, &there), "{found:?} / {}", source.passage);
+            prop_assert!(is_stated_in(&text, &there), "{found:?} / {}", source.passage);
             if found.kind == CorrectionType::Clarify {
                 prop_assert!(source.passage.contains(&found.corrected) && found.apply == Apply::Review);
             } else {
                 let given = StanceProbabilities { entail, contradict: 0.0, neutral: 1.0 - entail };
-                let settled = numbers::apply(crate::caps::capped(&text, &there, given), &numbers::compare(&text, &there));
+                let settled = numbers::apply(given, &numbers::compare(&text, &there));
                 prop_assert!(settled.entail >= BORNE_OUT, "{found:?} / {}", source.passage);
-                let by_rule = stance::rule_stance(&text, &there, 0.0);
+                let by_rule = stance::agreement_stance(&text, &there, 0.0);
                 prop_assert!(by_rule.contradict < stance::SUPPORTS, "{found:?} / {}", source.passage);
             }
         }

@@ -39,7 +39,7 @@ pub(super) fn date<'a>(
         if inside.is_empty() || !subject.is_of(sentence) {
             continue;
         }
-        let may_differ = crate::relations::polarity::agree_in_denial(claim, sentence);
+        let may_differ = crate::polarity::agree_in_denial(claim, sentence);
         if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
             return Some(Found::Agrees);
         }
@@ -59,7 +59,7 @@ pub(super) fn date<'a>(
 }
 
 #[derive(Debug)]
-pub struct Occasions<'a> {
+pub(crate) struct Occasions<'a> {
     ours: Vec<Dated<'a>>,
     theirs: Vec<Dated<'a>>,
     is_of: Recurrence,
@@ -67,7 +67,7 @@ pub struct Occasions<'a> {
 
 /// Whether another time is another occasion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recurrence {
+pub(crate) enum Recurrence {
     /// Recurs, like an annual profit: another year neither supports nor refutes.
     Again,
     /// Another year contradicts, but may be another occasion.
@@ -77,7 +77,7 @@ pub enum Recurrence {
 }
 
 impl<'a> Occasions<'a> {
-    pub fn new(claim: &'a TextProfile, passage: &'a TextProfile) -> Self {
+    pub(crate) fn new(claim: &'a TextProfile, passage: &'a TextProfile) -> Self {
         if claim.dates.is_empty() || passage.dates.is_empty() {
             return Self { ours: Vec::new(), theirs: Vec::new(), is_of: Recurrence::Once };
         }
@@ -88,7 +88,7 @@ impl<'a> Occasions<'a> {
     }
 
     /// Whether the sentence's dates are of another occasion. `None` for the same time or a unique event.
-    pub fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
+    pub(crate) fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
         // "Its best year since 2018" dates no event.
         let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
         let is_other = |date: &Dated<'_>| {
@@ -170,7 +170,7 @@ impl<'a> Said<'a> {
 }
 
 /// Decides by the claim's words, verbs first. A figure counts as recurring, because every year has one.
-pub fn recurrence(claim: &TextProfile) -> Recurrence {
+pub(crate) fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| {
         !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
     };

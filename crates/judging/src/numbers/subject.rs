@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use crate::names::Names;
 use crate::profile::{SentenceProfile, Spoken, TextProfile};
-use crate::stance::lexicon::is_direction;
 use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
+use corroborate_language::word_list::WordList;
 
 use super::counted::{PEOPLE, REPORTING};
 use super::says_every_name;
@@ -18,6 +18,32 @@ use super::says_every_name;
 const REMAINDER: f64 = 0.2;
 
 static JOINING: Words = Words::of("figures.joining_verb");
+
+/// Stems for a direction or outcome; never the claim word that may be missing.
+static DIRECTIONS: Words = Words::of("stance.direction");
+
+/// Words of groups with separate figures.
+static GROUPS: [(Words, Words); 6] = [
+    (Words::of("scope.men"), Words::of("scope.women")),
+    (Words::of("scope.north"), Words::of("scope.south")),
+    (Words::of("scope.east"), Words::of("scope.west")),
+    (Words::of("scope.import"), Words::of("scope.export")),
+    (Words::of("scope.children"), Words::of("scope.adults")),
+    (Words::of("scope.urban"), Words::of("scope.rural")),
+];
+
+/// Whether the claim counts or measures something other than years.
+pub(crate) fn has_count(claim: &TextProfile) -> bool {
+    claim.quantities.iter().any(|figure| !matches!(figure.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
+}
+
+/// Whether the figure is of another group: men's for women's, imports for exports.
+pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| list.has(&own.text));
+    let theirs = |list: &WordList| sentence.spoken.iter().any(|own| list.has(&own.text));
+    let other = |one: &WordList, other: &WordList| ours(one) && !ours(other) && theirs(other) && !theirs(one);
+    has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
+}
 
 /// A longer stretch before the verb is a clause.
 const LONGEST_LEAD: usize = 5;
@@ -61,7 +87,7 @@ impl<'a> Subject<'a> {
             || !self.names.stand_in(sentence)
             || self.renumbered
             || self.leads_elsewhere(sentence)
-            || crate::relations::scope::is_of_another_group(self.claim, sentence)
+            || is_of_another_group(self.claim, sentence)
         {
             return false;
         }
@@ -143,7 +169,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
         }
         let Ok(at) = claim.words.binary_search_by(|own| own.stem.cmp(&word.stem)) else { continue };
         let Some(weighed) = claim.words.get(at) else { continue };
-        let indispensable = !ended || weighed.weight > 1.0 || is_direction(weighed);
+        let indispensable = !ended || weighed.weight > 1.0 || DIRECTIONS.has(&weighed.stem);
         required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
     }
     required

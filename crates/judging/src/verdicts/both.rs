@@ -43,7 +43,10 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
     let both = assess_by_one(&as_read, &heard, reviews);
     let table = format!("{}{}", context.judge.as_str(), AND_LANGUAGE_MODEL);
-    let decisive = both.decisive && own.verdict == both.verdict && is_shown_alone(context, passages, both.verdict);
+    let decisive = context.judge.is_model()
+        && both.decisive
+        && own.verdict == both.verdict
+        && is_shown_alone(context, passages, both.verdict);
     let both = if decisive { both } else { lean(both, &context.scoring) };
     Assessment {
         // Support by the language model alone is no high corroboration.

@@ -219,8 +219,7 @@ fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
 }
 
 /// Roles whose prefixes match many other words.
-const OF_VERDICTS_AND_EVENTS: [&str; 12] = [
-    "factuality.",
+const OF_VERDICTS_AND_EVENTS: [&str; 10] = [
     "figures.fate.",
     "figures.level",
     "figures.reporting",
@@ -230,7 +229,6 @@ const OF_VERDICTS_AND_EVENTS: [&str; 12] = [
     "negation.harmless",
     "negation.refuting",
     "occasion.",
-    "retraction.",
     "stance.",
 ];
 

@@ -1,45 +1,10 @@
-//! Decides whether a sentence denies the claim or the reverse, by denial of a word or by antonym.
+//! Decides whether a sentence denies the claim or the reverse, by denial of a word or by antonym. The NLI model decides this
+//! where it reads both texts; these rules serve fact-checks, figures and other languages.
 
+use corroborate_language::lexicon::Words;
 use corroborate_language::negation;
 
 use crate::profile::{Denial, SentenceProfile, TextProfile, Word};
-
-use super::{Answer, Held, Rule};
-
-/// A denied word, an antonym, then a denial of everything.
-pub(super) const RULES: &[Rule] = &[
-    Rule { id: "polarity.no_evidence", answer: Answer::Differs, holds: |held, at| is(held, at, no_evidence) },
-    Rule {
-        id: "polarity.denied_word",
-        answer: Answer::Differs,
-        holds: |held, at| meets(held, at) == Some(Parity::Opposite),
-    },
-    Rule { id: "polarity.antonym", answer: Answer::Differs, holds: |held, at| is(held, at, has_an_antonym) },
-    Rule {
-        id: "polarity.unclear",
-        answer: Answer::Unknown,
-        holds: |held, at| meets(held, at) == Some(Parity::Unclear),
-    },
-    Rule {
-        id: "polarity.same",
-        answer: Answer::Agrees,
-        holds: |held, at| held.repeats() && meets(held, at) == Some(Parity::Same),
-    },
-];
-
-fn is(held: &Held<'_>, at: usize, holds: fn(&TextProfile, &SentenceProfile) -> bool) -> bool {
-    held.at(at).is_some_and(|sentence| holds(held.claim, sentence))
-}
-
-fn meets(held: &Held<'_>, at: usize) -> Option<Parity> {
-    held.at(at).map(|sentence| parity(held.claim, sentence))
-}
-
-/// Whether the sentence has the antonym of a claim word that it lacks.
-fn has_an_antonym(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let mut missing = claim.words.iter().filter(|word| sentence.stems.binary_search(&word.stem).is_err());
-    missing.any(|word| has_antonym(word, claim, sentence))
-}
 
 /// Whether the text denies as a whole; two denials cancel.
 pub fn negated(text: &TextProfile) -> bool {
@@ -103,6 +68,18 @@ pub(crate) fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bo
     matches!(sentence.denials.as_slice(), [denial] if plain_claim && whole(denial) && denies_all(denial))
 }
 
+/// Words for a part of a whole.
+static PARTIAL: Words = Words::of("stance.partial");
+
+/// Whether a text is about a part only. "Some 300" and "a few 100" are figures.
+pub(crate) fn speaks_of_a_part(text: &TextProfile) -> bool {
+    let begins_with_digit = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    text.sentences.iter().any(|sentence| {
+        let next = |at: usize| sentence.spoken.get(at + 1).is_some_and(|next| begins_with_digit(&next.text));
+        sentence.spoken.iter().enumerate().any(|(at, word)| PARTIAL.has(&word.text) && !next(at))
+    })
+}
+
 /// Whether a word other than a name, or its opposite, is shared; always true for a claim of names only.
 pub fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let is_name = |word: &&Word| claim.name_stems.iter().flatten().any(|name| *name == word.stem);
@@ -116,31 +93,34 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::relations::{Relation, relations};
 
-    fn rule(claim: &str, passage: &str) -> &'static str {
+    fn of(claim: &str, sentence: &str) -> (Parity, bool, bool) {
         let profile = |text: &str| TextProfile::new(text, None, None, &[]);
-        let found = relations(&profile(claim), &profile(passage));
-        found
-            .findings()
-            .iter()
-            .find(|finding| finding.relation == Relation::Polarity)
-            .map_or("", |finding| finding.rule)
+        let (claim, passage) = (profile(claim), profile(sentence));
+        let sentence = &passage.sentences[0];
+        (parity(&claim, sentence), no_evidence(&claim, sentence), antonym_between(&claim, &passage))
     }
 
     #[test]
     fn denials_and_antonyms_differ_and_two_denials_agree() {
-        for (claim, passage, expected) in [
-            ("The mayor of Odesa resigned.", "The mayor of Odesa has not resigned.", "polarity.denied_word"),
-            ("The mayor of Odesa has not resigned.", "The mayor of Odesa resigned.", "polarity.denied_word"),
-            ("The mayor of Odesa has not resigned.", "The mayor of Odesa has not resigned.", "polarity.same"),
-            ("The mayor of Odesa resigned.", "The mayor of Odesa resigned on Monday.", "polarity.same"),
-            ("Мэр Одессы подал в отставку.", "Мэр Одессы не подал в отставку.", "polarity.denied_word"),
-            ("Vaccines cause autism.", "There is no evidence that vaccines cause autism.", "polarity.no_evidence"),
-            ("Exports of grain increased.", "Exports of grain decreased.", "polarity.antonym"),
-            ("The mayor of Odesa resigned.", "A bridge was opened in Lviv.", ""),
+        for (claim, sentence, expected) in [
+            ("The mayor of Odesa resigned.", "The mayor of Odesa has not resigned.", (Parity::Opposite, false, false)),
+            ("The mayor of Odesa has not resigned.", "The mayor of Odesa resigned.", (Parity::Opposite, false, false)),
+            (
+                "The mayor of Odesa has not resigned.",
+                "The mayor of Odesa has not resigned.",
+                (Parity::Same, false, false),
+            ),
+            ("The mayor of Odesa resigned.", "The mayor of Odesa resigned on Monday.", (Parity::Same, false, false)),
+            ("Мэр Одессы подал в отставку.", "Мэр Одессы не подал в отставку.", (Parity::Opposite, false, false)),
+            (
+                "Vaccines cause autism.",
+                "There is no evidence that vaccines cause autism.",
+                (Parity::Unclear, true, false),
+            ),
+            ("Exports of grain increased.", "Exports of grain decreased.", (Parity::Same, false, true)),
         ] {
-            assert_eq!(rule(claim, passage), expected, "{claim} / {passage}");
+            assert_eq!(of(claim, sentence), expected, "{claim} / {sentence}");
         }
     }
 
@@ -148,7 +128,9 @@ mod tests {
         #[test]
         fn a_text_never_denies_itself(words in "[a-z]{3,9}( [a-z]{3,9}){2,8}") {
             let profile = TextProfile::new(&words, Some("en"), None, &[]);
-            prop_assert!(!relations(&profile, &profile).differs(Relation::Polarity));
+            for sentence in &profile.sentences {
+                prop_assert_ne!(parity(&profile, sentence), Parity::Opposite);
+            }
         }
     }
 }

@@ -8,10 +8,10 @@ use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
 /// Russian and Ukrainian prepositions, which set the case of the next name.
-pub(crate) static PREPOSITIONS: Words = Words::of("roles.preposition");
+static PREPOSITIONS: Words = Words::of("roles.preposition");
 
 /// Whether a name has another case, if the claim has two possible actors.
-pub(crate) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end) else { return false };
     if claim.entities.len() < 2 || !has_cyrillic(&claim.text) || !has_cyrillic(text) {
         return false;

@@ -1,57 +1,24 @@
-//! Finds the claim's words with other roles, or an opposite small word: "B bought A" for "A bought B", "against" for
-//! "for". Small models miss these.
+//! Decides whether two texts give two names each other's role: "A bought B", "B bought A". Small models miss this.
+
+mod cases;
 
 use corroborate_language::lexicon::Words;
 use corroborate_language::{has_cyrillic, names, stemming, stopwords, verbs};
 
 use crate::profile::{SentenceProfile, TextProfile};
 
-use super::{Answer, Rule, cases};
-
-pub(crate) use cases::{PREPOSITIONS, differ as is_case_swapped};
-
-/// English marks roles by order and passives, others by endings.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "roles.opposite_word",
-        answer: Answer::Differs,
-        holds: |held, at| held.at(at).is_some_and(|own| is_opposed(held.claim, own)),
-    },
-    Rule {
-        id: "roles.swapped",
-        answer: Answer::Differs,
-        holds: |held, at| held.at(at).is_some_and(|own| is_swapped(held.claim, held.passage, own)),
-    },
-    Rule {
-        id: "roles.case",
-        answer: Answer::Differs,
-        holds: |held, at| held.at(at).is_some_and(|own| cases::differ(held.claim, held.passage, own)),
-    },
-    Rule {
-        id: "roles.kept",
-        answer: Answer::Agrees,
-        holds: |held, at| held.at(at).is_some_and(|own| swapped_roles_in(held.claim, held.passage, own) == Some(false)),
-    },
-];
-
-/// Small words that reverse a statement.
-const OPPOSITES: [(&str, &str); 6] =
-    [("за", "против"), ("за", "проти"), ("до", "после"), ("до", "після"), ("for", "against"), ("before", "after")];
-
 /// Verbs that hold in both directions.
 static MUTUAL: Words = Words::of("roles.mutual");
 /// Verbs that another verb's passive supports: "A lost to B" and "A was beaten by B".
 static SUFFERED: Words = Words::of("roles.suffered");
-pub(super) static PASSIVE: Words = Words::of("roles.passive");
+static PASSIVE: Words = Words::of("roles.passive");
 /// Words before a place name.
 static PLACES: Words = Words::of("roles.place");
 
-/// Whether the sentence has the opposite of a small word of the claim.
-pub(crate) fn is_opposed(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let ours = |word: &str| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| own.text == word);
-    let theirs = |word: &str| sentence.spoken.iter().any(|own| own.text == word);
-    let is = |one: &str, other: &str| ours(one) && !ours(other) && theirs(other) && !theirs(one);
-    OPPOSITES.iter().any(|(one, other)| is(one, other) || is(other, one))
+/// Whether the sentence exchanges two names of the claim. English shows it by order and passives, Russian and Ukrainian by
+/// endings.
+pub(crate) fn are_exchanged(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    is_swapped(claim, passage, sentence) || cases::differ(claim, passage, sentence)
 }
 
 /// Bytes from and to.
@@ -100,7 +67,7 @@ fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
 
 /// Whether an English sentence exchanges two names, with the same verb or a passive with agent. For other languages see
 /// [`cases`].
-pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     let Some(text) = passage.text.get(sentence.start..sentence.end).filter(|text| !has_cyrillic(text)) else {
         return false;
     };
@@ -139,16 +106,11 @@ pub(crate) fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &
 /// Whether two texts give two names opposite roles ("A beat B", "B beat A").
 pub fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
     let passive = |text: &TextProfile| text.sentences.iter().any(is_passive);
-    reversed(a, &b.text, b, passive(a), passive(b)) == Some(true)
+    reversed(a, b).is_some_and(|is_turned| is_turned != (passive(a) != passive(b)))
 }
 
-pub(crate) fn swapped_roles_in(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> Option<bool> {
-    let text = passage.text.get(sentence.start..sentence.end)?;
-    reversed(claim, text, passage, claim.sentences.iter().any(is_passive), is_passive(sentence))
-}
-
-/// Whether the first two shared names are reversed, after passives. `None` with fewer than two.
-fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_passive: bool) -> Option<bool> {
+/// Whether the first two shared names stand in the reverse order. `None` with fewer than two.
+fn reversed(a: &TextProfile, b: &TextProfile) -> Option<bool> {
     let mut places: Vec<(usize, usize)> = a
         .entities
         .iter()
@@ -158,7 +120,7 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
                 .entities
                 .iter()
                 .filter(|other| names::same_key(&other.key, &name.key))
-                .filter_map(|other| text.find(&other.text))
+                .filter_map(|other| b.text.find(&other.text))
                 .min()?;
             Some((here, there))
         })
@@ -167,11 +129,11 @@ fn reversed(a: &TextProfile, text: &str, b: &TextProfile, a_passive: bool, b_pas
     let [(_, first), (_, second), ..] = places.as_slice() else {
         return None;
     };
-    Some((first > second) != (a_passive != b_passive))
+    Some(first > second)
 }
 
 /// Whether the sentence has a passive with agent: "was beaten by".
-pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
+fn is_passive(sentence: &SentenceProfile) -> bool {
     let has = |is: fn(&str) -> bool| sentence.spoken.iter().any(|spoken| is(&spoken.text));
     has(|word| word == "by") && has(|word| PASSIVE.has(word))
 }
@@ -180,15 +142,18 @@ pub(crate) fn is_passive(sentence: &SentenceProfile) -> bool {
 mod tests {
     use super::*;
 
-    fn stated(claim: &str, passage: &str) -> bool {
-        let language = match (has_cyrillic(claim), claim.contains('і')) {
+    fn profile(text: &str) -> TextProfile {
+        let language = match (has_cyrillic(text), text.contains('і')) {
             (true, true) => "uk",
             (true, false) => "ru",
             _ => "en",
         };
-        let profile = |text: &str| TextProfile::new(text, Some(language), None, &[]);
+        TextProfile::new(text, Some(language), None, &[])
+    }
+
+    fn stated(claim: &str, passage: &str) -> bool {
         let (claim, passage) = (profile(claim), profile(passage));
-        passage.sentences.iter().all(|own| !is_opposed(&claim, own) && !is_swapped(&claim, &passage, own))
+        passage.sentences.iter().all(|own| !are_exchanged(&claim, &passage, own))
     }
 
     #[test]
@@ -204,9 +169,7 @@ mod tests {
                 "Brimm has sued Morovia over the Talva oil spill clean-up.",
             ),
             ("A drone from Kastoria struck a depot in Morovia.", "A drone from Morovia struck a depot in Kastoria."),
-            ("Депутат Варнин голосовал за закон о налогах.", "Депутат Варнин голосовал против закона о налогах."),
-            ("Вибухи пролунали до оголошення тривоги у місті.", "Вибухи пролунали після оголошення тривоги."),
-            ("The explosion came before the warning.", "The explosion came after the warning."),
+            ("Польша передала Германии танки.", "Польше передала Германия танки."),
         ] {
             assert!(!stated(claim, passage), "{passage}");
         }
@@ -221,10 +184,17 @@ mod tests {
             ),
             ("Russia said Ukraine attacked Belgorod.", "Ukraine attacked Belgorod, Russia said."),
             ("Arvel lost to Lindqvist.", "Arvel was beaten by Lindqvist in the final."),
-            ("Депутат Варнин голосовал за закон.", "За закон голосовал и депутат Варнин, который был против налога."),
-            ("The vote for the law failed.", "The vote for the law failed; 40 were against."),
         ] {
             assert!(stated(claim, passage), "{passage}");
         }
+    }
+
+    #[test]
+    fn a_passive_keeps_the_roles() {
+        let swapped = |one: &str, other: &str| swapped_roles(&profile(one), &profile(other));
+        assert!(swapped("Russia invaded Ukraine.", "Ukraine invaded Russia."));
+        assert!(!swapped("Russia invaded Ukraine.", "Ukraine was invaded by Russia."));
+        assert!(!swapped("Russia invaded Ukraine.", "Russia invaded Ukraine in 2022."));
+        assert!(!swapped("Russia invaded Ukraine.", "The war began in 2022."));
     }
 }
