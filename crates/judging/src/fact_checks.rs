@@ -15,8 +15,14 @@ use super::polarity::{antonym_between, negated};
 use super::profile::TextProfile;
 use super::roles::swapped_roles;
 
-/// Minimum share of each claim's words in the other. Below four of five the content differs.
-const SAME_COVERAGE: f64 = 0.78;
+/// Minimum share of each claim's words in the other: all, but for rounding. One other word may be another person or office
+/// ("the wife of the king", "the minister of defence").
+const SAME_COVERAGE: f64 = 0.999;
+
+/// Near copies: one text has nearly all words of the other, or both have most. They differ in one place, which changes
+/// the claim more often than in a paraphrase.
+const NEARLY_ALL: f64 = 0.95;
+const MOST: f64 = 0.75;
 
 /// Similarity below which two claims match only by common words.
 const SAME_SIMILARITY: f64 = 0.70;
@@ -28,6 +34,9 @@ const RELATED_SIMILARITY: f64 = 0.35;
 /// bribes". On 198 tweets with eight reviewed claims each, the shipped model finds 4 pairs from 0.60 (all right), 13
 /// from 0.50 (11 right) (`docs/quality.md`).
 const SAME_BOTH_WAYS: f64 = 0.60;
+
+/// The same for near copies. The model calls "the former governor died" and "the governor died" the same with 0.85.
+const SAME_NEAR_COPY: f64 = 0.90;
 
 /// The same for contradiction; not measured, for lack of data.
 const OPPOSITE_BOTH_WAYS: f64 = 0.70;
@@ -130,7 +139,10 @@ pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &Bo
         && names_meet(reviewed, ours)
         && !swapped_roles(ours, reviewed)
         && !antonym_between(ours, reviewed);
-    if may_be_one && !is_negated && entailed >= SAME_BOTH_WAYS {
+    let (forward, backward) = (coverage(ours, reviewed), coverage(reviewed, ours));
+    let is_near_copy = forward.max(backward) >= NEARLY_ALL || forward.min(backward) >= MOST;
+    let enough = if is_near_copy { SAME_NEAR_COPY } else { SAME_BOTH_WAYS };
+    if may_be_one && !is_negated && entailed >= enough {
         return (Relation::Same, entailed.max(similarity));
     }
     if may_be_one && is_negated && contradicted >= OPPOSITE_BOTH_WAYS {
@@ -217,9 +229,38 @@ mod tests {
             ("Вакцины вызывают аутизм.", "Вакцины не вызывают аутизм", Relation::Opposite),
             ("Вакцины вызывают аутизм.", "Вакцина вызывает аутизм", Relation::Same),
             ("Bill Gates funded the lab in Wuhan", "Anthony Fauci funded the lab in Wuhan", Relation::Related),
+            ("The wife of the king of Farnwick fled.", "The king of Farnwick fled.", Relation::Related),
+            (
+                "The former president of Ulvaria was arrested.",
+                "The president of Ulvaria was arrested.",
+                Relation::Related,
+            ),
+            (
+                "Міністр фінансів Ларна подав у відставку.",
+                "Міністр оборони Ларна подав у відставку.",
+                Relation::Related,
+            ),
+            ("Вице-мэр Ларна арестован.", "Мэр Ларна арестован.", Relation::Related),
         ];
         for (ours, reviewed, expected) in cases {
             assert_eq!(relation_of(ours, reviewed), expected, "{ours} / {reviewed}");
+        }
+    }
+
+    #[test]
+    fn a_near_copy_needs_more_entailment_than_a_paraphrase() {
+        let by_meaning = |ours: &str, reviewed: &str, entail: f64| {
+            let profile = |text: &str| TextProfile::new(text, None, None, &[]);
+            let one = StanceProbabilities { entail, contradict: 0.0, neutral: 1.0 - entail };
+            relation_by_meaning(&profile(ours), &profile(reviewed), &BothWays { ours: one, theirs: one }).0
+        };
+        for (ours, reviewed, entail, expected) in [
+            ("Бывший губернатор Ларнской области умер.", "Губернатор Ларнской области умер.", 0.85, Relation::Related),
+            ("The mayor of Larn was jailed.", "The mayor of Larn was imprisoned.", 0.95, Relation::Same),
+            ("Onions cure influenza.", "Eating an onion heals the flu.", 0.70, Relation::Same),
+            ("Onions cure influenza.", "Eating an onion heals the flu.", 0.50, Relation::Related),
+        ] {
+            assert_eq!(by_meaning(ours, reviewed, entail), expected, "{ours} / {reviewed}");
         }
     }
 
