@@ -373,7 +373,10 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     // "About" in the passage is rounding, not another figure.
     let (from, to) = if theirs.comparator == Comparator::About { (theirs.low, theirs.high) } else { span(theirs) };
     if low <= from && to <= high {
-        Some(true)
+        // A share is rounded to its own last digit: 61.37 % is 61 %, and neither plainly 62 % nor plainly not.
+        let rounding = ours.last_digit.abs().max(theirs.last_digit.abs()) / 2.0 + hair;
+        let is_rounded = low + slack - rounding <= from && to <= high - slack + rounding;
+        (ours.unit != Unit::Percent || is_rounded).then_some(true)
     } else if (to < low || high < from) && !touching(ours, theirs) {
         Some(false)
     } else {

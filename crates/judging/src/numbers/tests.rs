@@ -407,6 +407,11 @@ fn a_figure_told_to_other_digits_agrees_where_it_rounds_to_the_other() {
     assert_eq!(ok(&town("1.2 million"), &town("2 million")), Some(false));
     assert_eq!(ok(&town("1.9 million"), &town("1 million")), Some(false));
     assert_eq!(ok(&town("1,421,000"), &town("1.4 million")), Some(true));
+    let turnout = |share: &str| format!("Turnout in Kharkiv was {share}.");
+    assert_eq!(ok(&turnout("61 %"), &turnout("61.37 %")), Some(true));
+    assert_eq!(ok(&turnout("62 %"), &turnout("61.37 %")), None);
+    assert_eq!(ok(&turnout("61.8 %"), &turnout("61.37 %")), None);
+    assert_eq!(ok(&turnout("66 %"), &turnout("61.37 %")), Some(false));
 }
 
 #[test]

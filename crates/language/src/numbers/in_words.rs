@@ -93,7 +93,7 @@ impl Reader<'_> {
         if word == "half" && self.word_at(Some(index + 1 + hyphen)) == Some("hour") {
             return Some(Value { amount: 0.5, last_digit: 0.5, next: index + 1, scaled: None, ordinal: false });
         }
-        if words::cardinal(word).is_none() && !OPENING_A_NUMBER.has(word) {
+        if words::cardinal(word).is_none() && !OPENING_A_NUMBER.has(word) && !words::begins_a_part(word) {
             return None;
         }
         // "twenty-five" is two words and a hyphen.
@@ -108,6 +108,9 @@ impl Reader<'_> {
                 Kind::Sign('-' | '‑') => {}
                 _ => break,
             }
+        }
+        if words::begins_a_part(word) && words::half(&run).is_none() {
+            return None;
         }
         let Some(spelled) = words::spelled(&run) else {
             let is_one = words::cardinal(word).is_some_and(|value| (value - 1.0).abs() < f64::EPSILON);

@@ -62,6 +62,11 @@ impl Reader<'_> {
         let at = index + 1 + hyphen;
         let word = self.word_at(Some(at))?;
         let of = self.word_at(Some(at + 1)) == Some("of");
+        // A quarter of a million is a number.
+        let is_scale = |at: usize| self.word_at(Some(at)).is_some_and(|word| words::scale(word).is_some());
+        if of && matches!(self.word_at(Some(at + 2)), Some("a" | "an")) && is_scale(at + 3) {
+            return None;
+        }
         // No shares: "A third man", "the last two quarters".
         let one = || ONE.get(word).filter(|_| parts <= 1.0 && of);
         let several = || SEVERAL.get(word).filter(|whole| parts > 1.0 && (of || hyphen == 1 || *whole < 4.0));

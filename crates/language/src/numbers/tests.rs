@@ -76,6 +76,18 @@ fn numbers_in_words() {
     exact("п'ятдесят відсотків", 50.0, Unit::Percent);
     exact("полтора миллиона людей", 1.5e6, Unit::None);
     exact("half a million people", 5e5, Unit::None);
+    exact("a quarter of a million people", 2.5e5, Unit::None);
+    exact("a million and a half people", 1.5e6, Unit::None);
+    exact("two million and a half tonnes", 2.5e9, Unit::Measure("kg"));
+    exact("полмиллиона человек", 5e5, Unit::None);
+    states("около полумиллиона человек", 5e5, 5e5, Unit::None, Comparator::About);
+    exact("полтысячи рублей", 500.0, Unit::Currency("RUB"));
+    exact("два миллиона с половиной человек", 2.5e6, Unit::None);
+    exact("четверть миллиона человек", 2.5e5, Unit::None);
+    exact("півмільярда гривень", 5e8, Unit::Currency("UAH"));
+    exact("півтисячі людей", 500.0, Unit::None);
+    exact("чверть мільйона людей", 2.5e5, Unit::None);
+    states("a quarter of the voters", 25.0, 25.0, Unit::Percent, Comparator::About);
     states("half of the voters", 50.0, 50.0, Unit::Percent, Comparator::About);
     assert!(quantities("No one knows one of them, и один из них", None).is_empty());
 }

@@ -176,6 +176,7 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
         (current, index, taken) = (1.0, 1, 1);
     }
     let mut added = current > 0.0;
+    let mut last_scale = 0.0;
     while let Some(word) = words.get(index) {
         if let Some(value) = cardinal(word).filter(|value| fits(current, *value)) {
             current += value;
@@ -187,7 +188,17 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
             if factor >= 1000.0 {
                 total += current;
                 current = 0.0;
+                last_scale = factor;
             }
+        } else if let Some(skip) = and_a_half(words.get(index..).unwrap_or_default())
+            && last_scale > 0.0
+            && current == 0.0
+        {
+            total += last_scale / 2.0;
+            last_digit = last_scale / 2.0;
+            index += skip;
+            taken = index;
+            break;
         } else if *word == "and"
             && added
             && words.get(index + 1).is_some_and(|next| cardinal(next).is_some())
@@ -206,9 +217,36 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
     (added && taken > 0 && !lone_one).then_some(Spelled { value, last_digit, taken })
 }
 
-/// Reads "half a million", "пів мільйона"; "полмиллиона" is read elsewhere.
-fn half(words: &[&str]) -> Option<(f64, usize)> {
+/// Reads "and a half" after a scale: "a million and a half". Returns the number of words.
+fn and_a_half(words: &[&str]) -> Option<usize> {
     match words {
+        ["and", "a", "half", ..] => Some(3),
+        ["с", "половиной", ..] | ["з", "половиною", ..] => Some(2),
+        _ => None,
+    }
+}
+
+/// Reads half of a scale in one word: "полмиллиона", "півтисячі".
+pub(super) fn half_scale(word: &str) -> Option<f64> {
+    let of = |half: &&str| word.strip_prefix(*half).and_then(scale);
+    ["пол", "полу", "пів"].iter().find_map(of).map(|factor| factor / 2.0)
+}
+
+/// Whether a word may begin a part of a scale ([`half`]).
+pub(super) fn begins_a_part(word: &str) -> bool {
+    matches!(word, "quarter" | "четверть" | "четверти" | "чверть" | "чверті") || half_scale(word).is_some()
+}
+
+/// Reads the beginning of "half a million", "пів мільйона", "a quarter of a million", "четверть миллиона", "полмиллиона":
+/// value and number of words.
+pub(super) fn half(words: &[&str]) -> Option<(f64, usize)> {
+    match words {
+        [word, ..] if half_scale(word).is_some() => Some((half_scale(word)?, 1)),
+        ["a", "quarter", "of", "a" | "an", next, ..] if scale(next).is_some() => Some((0.25, 4)),
+        ["quarter", "of", "a" | "an", next, ..] if scale(next).is_some() => Some((0.25, 3)),
+        ["четверть" | "четверти" | "чверть" | "чверті", next, ..] if scale(next).is_some() => {
+            Some((0.25, 1))
+        }
         ["half", "a" | "an", next, ..] if scale(next).is_some() => Some((0.5, 2)),
         ["half" | "пів" | "пол", next, ..] if scale(next).is_some() => Some((0.5, 1)),
         _ => None,
