@@ -1,4 +1,4 @@
-//! Stance on the labelled sets: the model alone, the rules alone, and both together.
+//! Stance on the labelled sets: the agreement rule; the model alone; the model with limits and the comparison of figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;

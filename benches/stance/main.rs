@@ -1,5 +1,5 @@
-//! Measures the judges on people's labels: the agreement rule, a stance model, and the model with the comparison of
-//! figures as the daemon uses it; and what finds the passage that matters.
+//! Measures the judges on people's labels: the agreement rule, a stance model, and the model with its
+//! limits and the comparison of figures as the daemon uses it; and what finds the passage that matters.
 //!
 //! By hand, on the optimised build the daemon is: `cargo bench --bench stance -- judge --model models/NAME
 //! --embedder models/NAME`, `… relevance --embedder models/NAME`. The labelled sets are read from `--data`

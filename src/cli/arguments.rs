@@ -186,7 +186,7 @@ pub enum Command {
         /// Write a page with the confusion matrix, the reliability diagram and the worst errors.
         #[arg(long, value_name = "OUT")]
         html: Option<PathBuf>,
-        /// Judge: the rules, the configured models, or the models with a language model (`LLM_BASE_URL`; one call a row).
+        /// Judge: the agreement rule, the configured models, or the models with a language model (`LLM_BASE_URL`; one call a row).
         #[arg(long, value_enum, default_value_t = Judge::Model)]
         judge: Judge,
         /// Write one JSON line a row with the prediction and its probabilities.
@@ -286,7 +286,7 @@ pub struct ExchangeArguments {
 /// Judge of labelled rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Judge {
-    /// Rules only.
+    /// The agreement rule only.
     Rules,
     /// The configured models.
     Model,

@@ -113,7 +113,7 @@ const SPOKEN: [(&str, &str); 2] = [
 pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> {
     let unread: Vec<&str> =
         SPOKEN.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
-    // The rules read no language, so translation would not help them.
+    // The agreement rule reads no language, so translation would not help them.
     let would_help = stance.pivot().is_some();
     let or_translate = if would_help { ", or set a translator (TRANSLATE_BASE_URL)" } else { "" };
     let is_settled = unread.is_empty() || (has_translator && would_help);

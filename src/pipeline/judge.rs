@@ -201,7 +201,7 @@ async fn spoken(
 }
 
 fn rules(passage: &JudgedPassage, entry: &Ranked, check: &NumberCheck) -> Option<PassageRules> {
-    let caps = caps::rules(&entry.pair.claim, &entry.pair.passage);
+    let caps = caps::rule_ids(&entry.pair.claim, &entry.pair.passage);
     let rules: Vec<String> = caps.into_iter().chain(check.rule()).map(str::to_owned).collect();
     (!rules.is_empty()).then(|| PassageRules { evidence_id: passage.evidence_id.clone(), rules })
 }

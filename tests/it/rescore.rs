@@ -105,7 +105,7 @@ async fn stored_score(app: &TestApp, id: &str) -> i32 {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_dry_run_tells_what_the_store_would_refuse() {
     let Some(app) = two_with_another_score().await else { return };
-    // Only a model's verdict is conclusive; no passage of that stance stands behind the first one's any more.
+    // Only a model's verdict can be conclusive. No passage supports the first verdict.
     let bare = "UPDATE items SET result = jsonb_set(result, '{claims,0,decision,table}', '\"model\"');
         UPDATE item_evidence SET stance = 'neutral' WHERE item_id = 'first'";
     sqlx::raw_sql(bare).execute(&app.database).await.unwrap();

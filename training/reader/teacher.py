@@ -1,4 +1,4 @@
-"""Lets a model that the daemon reads label English pairs for another model to learn from (knowledge distillation).
+"""Labels English pairs with a model that the daemon reads, for another model to learn from (knowledge distillation).
 
     python -m reader.teacher --data DATA --teacher MODEL_FOLDER --out SOFT.jsonl [--count 30000]
 
@@ -23,11 +23,11 @@ from .calibrate import Calibration
 from .sets import Int8
 from .sources import HERE, LABELS, Pair, read_public, read_written
 
-#: Claims of evidence tasks; general sentence pairs (MNLI, SNLI) say little of passages.
+#: Claims of evidence tasks; general sentence pairs (MNLI, SNLI) rarely have passages.
 SOURCES = ("fever", "exfever", "feverous_dev", "vitaminc_sample", "check_covid", "scitail")
 #: A foreign passage is drawn from so many that share the most.
 NEAREST = 3
-#: Share of the combined pairs that the teacher calls neutral above .8 and that are kept.
+#: Share of the combined pairs with neutral above 0.8 that are kept.
 NEUTRAL_KEPT = 0.3
 
 

@@ -138,7 +138,7 @@ pub struct Decision {
     pub rules: Vec<PassageRules>,
 }
 
-/// Ids of the rules that matched one passage (`docs/scoring.md`, relations).
+/// Ids of the rules that matched one passage (`docs/scoring.md`, limits on a stance).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, PartialEq)]
 pub struct PassageRules {
     pub evidence_id: String,

@@ -11,7 +11,7 @@ use corroborate_domain::verdict::Stance;
 use super::decision::JudgeKind;
 use super::scoring::Scoring;
 
-/// Starting probabilities if only words were compared and no rule takes a side. Common words do not predict the answer
+/// Starting probabilities if the agreement rule takes no side. Common words do not predict the answer
 /// (`docs/quality.md`).
 const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradict: 0.25, neutral: 0.5 };
 

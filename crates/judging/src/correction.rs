@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::{BorneOut, Correction};
 use corroborate_domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdict};
+use corroborate_language::{cut, negation};
 
 use super::cited_text::{Source, hold_in_its_place};
 use super::fact_checks::{self, ReviewSays};
@@ -38,6 +39,8 @@ const LONGEST: usize = 400;
 
 /// Minimum share of the claim's words in a sentence about it.
 const OF_THE_CLAIM: f64 = 0.4;
+/// Minimum share of a text's words, with names of other sentences, in a sentence that may state or deny it.
+const MIN_ABOUT: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
@@ -244,16 +247,22 @@ fn profile(passage: &JudgedPassage) -> TextProfile {
     TextProfile::new(&passage.passage, passage.language.as_deref(), passage.published_at, &[])
 }
 
-/// Whether the passage states the text by rule: no denial, no doubt, and the same figures of the same event.
+/// Whether the passage states the text by rule: no denial, and the same figures of the same event.
 fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
     let figures = numbers::compare(text, passage).num_ok;
     is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
 }
 
-/// Whether the nearest sentence neither asks nor denies the text.
+/// Whether some sentences are about the text, and none of them asks or denies it.
 fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
-    nearest(text, passage)
-        .is_some_and(|sentence| !sentence.question && crate::polarity::agree_in_denial(text, sentence))
+    let mut about = by_coverage(text, passage).into_iter().filter(|(_, coverage)| *coverage >= MIN_ABOUT).peekable();
+    let states = |sentence: &SentenceProfile| {
+        let own = cut(&passage.text, sentence.start, sentence.end);
+        !sentence.question
+            && crate::polarity::agree_in_denial(text, sentence)
+            && negation::negations(own, passage.language.as_deref()) % 2 == text.negations % 2
+    };
+    about.peek().is_some() && about.all(|(sentence, _)| states(sentence))
 }
 
 fn nearest<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Option<&'a SentenceProfile> {

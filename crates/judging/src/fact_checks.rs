@@ -21,22 +21,19 @@ const SAME_COVERAGE: f64 = 0.999;
 
 /// Near copies: one text has nearly all words of the other, or both have most. They differ in one place, which changes
 /// the claim more often than in a paraphrase.
-const NEARLY_ALL: f64 = 0.95;
-const MOST: f64 = 0.75;
-
-/// Similarity below which two claims match only by common words.
-const SAME_SIMILARITY: f64 = 0.70;
+const MIN_ONE_WAY: f64 = 0.95;
+const MIN_BOTH_WAYS: f64 = 0.75;
 
 /// Similarity from which a review is worth showing.
 const RELATED_SIMILARITY: f64 = 0.35;
 
 /// Minimum entailment in the weaker direction: "a minister resigned" says less than "the minister resigned over
 /// bribes". On 198 tweets with eight reviewed claims each, the shipped model finds 4 pairs from 0.60 (all right), 13
-/// from 0.50 (11 right) (`docs/quality.md`).
+/// from 0.50 (11 right), before near copies were told apart (`docs/research/006-fact-checks-by-meaning.md`).
 const SAME_BOTH_WAYS: f64 = 0.60;
 
 /// The same for near copies. The model calls "the former governor died" and "the governor died" the same with 0.85.
-const SAME_NEAR_COPY: f64 = 0.90;
+const SAME_NEAR_COPY_BOTH_WAYS: f64 = 0.90;
 
 /// The same for contradiction; not measured, for lack of data.
 const OPPOSITE_BOTH_WAYS: f64 = 0.70;
@@ -89,7 +86,6 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
     let similarity = similarity.clamp(0.0, 1.0);
     let one_claim = forward >= SAME_COVERAGE
         && backward >= SAME_COVERAGE
-        && similarity >= SAME_SIMILARITY
         && !figures_differ(ours, reviewed)
         && same_names(ours, reviewed)
         && !swapped_roles(ours, reviewed);
@@ -123,7 +119,7 @@ fn figures_differ(ours: &TextProfile, reviewed: &TextProfile) -> bool {
 
 /// [`relation`] with the NLI model: claims that entail each other are the same, with the weaker entailment as
 /// similarity. A match by words holds unless the model sees a reversal. Rules compare figures, dates and names, and
-/// `Opposite` needs plain negation. Measured: `docs/quality.md`, fact-checks.
+/// `Opposite` needs plain negation. Measured: `docs/research/006-fact-checks-by-meaning.md`.
 pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &BothWays) -> (Relation, f64) {
     let (by_words, similarity) = relation(ours, reviewed);
     let entailed = said.weaker(|one| one.entail);
@@ -140,12 +136,12 @@ pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &Bo
         && !swapped_roles(ours, reviewed)
         && !antonym_between(ours, reviewed);
     let (forward, backward) = (coverage(ours, reviewed), coverage(reviewed, ours));
-    let is_near_copy = forward.max(backward) >= NEARLY_ALL || forward.min(backward) >= MOST;
-    let enough = if is_near_copy { SAME_NEAR_COPY } else { SAME_BOTH_WAYS };
+    let is_near_copy = forward.max(backward) >= MIN_ONE_WAY || forward.min(backward) >= MIN_BOTH_WAYS;
+    let enough = if is_near_copy { SAME_NEAR_COPY_BOTH_WAYS } else { SAME_BOTH_WAYS };
     if may_be_one && !is_negated && entailed >= enough {
         return (Relation::Same, entailed.max(similarity));
     }
-    if may_be_one && is_negated && contradicted >= OPPOSITE_BOTH_WAYS {
+    if may_be_one && is_negated && contradicted >= enough.max(OPPOSITE_BOTH_WAYS) {
         return (Relation::Opposite, contradicted.max(similarity));
     }
     // Related even without shared words.

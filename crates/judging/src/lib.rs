@@ -5,8 +5,8 @@
 //!
 //! * Texts: [`profile`], [`credibility`], [`quality`], [`agreement`], [`kindred`] (Russian and Ukrainian),
 //!   [`grounding`] (claims that a language model extracted).
-//! * Passages: [`numbers`], [`stance`], [`independence`], [`ratings`], [`fact_checks`], [`features`], [`sufficiency`],
-//!   [`adjudication`].
+//! * Passages: [`stance`], [`caps`], [`numbers`], `polarity`, `roles`, [`independence`], [`ratings`], [`fact_checks`],
+//!   [`features`], [`sufficiency`], [`adjudication`].
 //! * Verdict: [`decision`], [`verdicts`], [`citations`].
 //! * Output: [`justification`], [`cited_text`], [`correction`], [`summaries`], [`vocabularies`], [`labels`].
 //! * Measuring: [`evaluation`] and [`calibration`].
@@ -37,12 +37,12 @@ pub mod names;
 pub mod numbers;
 pub mod out_of_context;
 pub mod plain;
-pub mod polarity;
+mod polarity;
 pub mod profile;
 pub mod quality;
 pub mod ratings;
 pub mod relevance;
-pub mod roles;
+mod roles;
 pub mod scoring;
 pub mod stance;
 pub mod sufficiency;

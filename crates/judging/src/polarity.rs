@@ -1,5 +1,5 @@
 //! Decides whether a sentence denies the claim or the reverse, by denial of a word or by antonym. The NLI model decides this
-//! where it reads both texts; these rules serve fact-checks, figures and other languages.
+//! if it reads both texts. These rules are used for fact-checks, figures and other languages.
 
 use corroborate_language::lexicon::Words;
 use corroborate_language::negation;
@@ -7,12 +7,12 @@ use corroborate_language::negation;
 use crate::profile::{Denial, SentenceProfile, TextProfile, Word};
 
 /// Whether the text denies as a whole; two denials cancel.
-pub fn negated(text: &TextProfile) -> bool {
+pub(crate) fn negated(text: &TextProfile) -> bool {
     text.negations % 2 == 1
 }
 
 /// Whether there is an antonym between words that only one text has.
-pub fn antonym_between(a: &TextProfile, b: &TextProfile) -> bool {
+pub(crate) fn antonym_between(a: &TextProfile, b: &TextProfile) -> bool {
     let only = |from: &TextProfile, other: &TextProfile| -> Vec<String> {
         from.words.iter().filter(|word| !other.has_stem(&word.stem)).map(|word| word.stem.clone()).collect()
     };
@@ -56,7 +56,7 @@ pub(crate) fn parity(claim: &TextProfile, sentence: &SentenceProfile) -> Parity 
 }
 
 /// Whether both deny or neither, as far as grammar shows.
-pub fn agree_in_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn agree_in_denial(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     parity(claim, sentence) == Parity::Same && !no_evidence(claim, sentence)
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn speaks_of_a_part(text: &TextProfile) -> bool {
 }
 
 /// Whether a word other than a name, or its opposite, is shared; always true for a claim of names only.
-pub fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+pub(crate) fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let is_name = |word: &&Word| claim.name_stems.iter().flatten().any(|name| *name == word.stem);
     let mut others = claim.words.iter().filter(|word| !is_name(word)).peekable();
     others.peek().is_none()

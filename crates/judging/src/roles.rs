@@ -104,7 +104,7 @@ fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentencePro
 }
 
 /// Whether two texts give two names opposite roles ("A beat B", "B beat A").
-pub fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
+pub(crate) fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
     let passive = |text: &TextProfile| text.sentences.iter().any(is_passive);
     reversed(a, b).is_some_and(|is_turned| is_turned != (passive(a) != passive(b)))
 }

@@ -1,12 +1,14 @@
-//! The agreement rule: judges a passage by similarity where the NLI model reads the claim or the passage not.
+//! The agreement rule: judges a passage by similarity if no NLI model reads the claim and the passage.
 //!
 //! A passage supports a claim if it shares nearly all its words, names and figures and denies nothing. It contradicts the
 //! claim if a figure of the same event differs, or if it plainly denies the same words. Everything else is neutral: a
 //! paraphrase has other words, and similar words may say something else. Verdicts by this rule are always provisional. It
-//! never changes what the model says: on 12,484 labelled pairs no rule about words improved the model
+//! never changes the model's probabilities: on 12,484 labelled pairs no family of rules raised the model's mean macro-F1 by
+//! more than .002
 //! (`docs/research/011-rule-ablation.md`).
 
 use corroborate_domain::evidence::{StanceProbabilities, TAKES_A_SIDE};
+use corroborate_language::{cut, negation};
 
 use super::agreement;
 use super::coverage::best_sentence;
@@ -19,7 +21,7 @@ use super::roles::swapped_roles;
 /// Probability from which a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
 pub const SUPPORTS: f64 = TAKES_A_SIDE;
 
-/// Maximum of either side if two judges contradict each other, below [`SUPPORTS`].
+/// Maximum of a limited side, below [`SUPPORTS`].
 pub const UNDECIDED: f64 = 0.49;
 
 /// Minimum weighted share of the claim's words in one sentence, for support and for a denial.
@@ -54,12 +56,15 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
     }
     let figures_found = numbers::all_found(claim, passage, &names);
     let is_denied = parity == Parity::Opposite || no_evidence(claim, sentence);
-    // Only a passage with that year contradicts "was not founded in 1950".
     let is_of_a_part = speaks_of_a_part(claim) && !speaks_of_a_part(passage);
+    // Only a passage with that year contradicts "was not founded in 1950".
     if is_denied && shared >= DENIAL_COVERAGE && !is_turned && !is_of_a_part && (claim.negations == 0 || figures_found)
     {
         return refuted(shared, DENIAL_COVERAGE);
     }
+    // "Denied that", "a hoax".
+    let text = cut(&passage.text, sentence.start, sentence.end);
+    let is_denied = is_denied || negation::negations(text, passage.language.as_deref()) % 2 != claim.negations % 2;
     let agreed = agreement_within(claim, passage, shared, names.found());
     if parity != Parity::Same
         || is_denied
@@ -143,6 +148,8 @@ mod tests {
             ("Russia invaded Ukraine.", "Ukraine was invaded by Russia.", Supports),
             ("Exports of grain increased.", "Exports of grain decreased.", Neutral),
             ("Some vaccines are not safe.", "Vaccines are safe.", Neutral),
+            ("The mayor of Odesa resigned.", "The council denied that the mayor of Odesa resigned.", Neutral),
+            ("The mayor of Odesa resigned.", "It is a hoax that the mayor of Odesa resigned.", Neutral),
             ("The mayor of Odesa resigned.", "The mayor of Odesa opened a bridge.", Neutral),
             ("The mayor of Odesa resigned.", "", Neutral),
             ("", "The mayor of Odesa resigned.", Neutral),

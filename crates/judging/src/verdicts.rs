@@ -359,6 +359,13 @@ fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
     (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
 }
 
+/// Passages that the NLI model judged. Those of a claim may have several judges.
+fn read_by_model<'a>(deciding: &[&'a JudgedPassage]) -> Vec<&'a JudgedPassage> {
+    let is_read =
+        |passage: &&&JudgedPassage| passage.judge.as_deref().is_none_or(|judge| JudgeKind::of(judge).is_model());
+    deciding.iter().filter(is_read).copied().collect()
+}
+
 /// Whether the verdict may be acted on: confident, cited, not from one weak group, and with one side outweighing. Never by
 /// the agreement rule, which does not read meaning.
 fn decisive(
@@ -383,13 +390,10 @@ fn decisive(
         Verdict::Outdated => (Stance::Contradicts, 1.0, 0.0),
         Verdict::Contested | Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return false,
     };
-    let groups = groups_of(&weighed.deciding, side);
-    let most_credible = weighed
-        .deciding
-        .iter()
-        .filter(|passage| passage.stance() == side)
-        .map(|passage| passage.credibility)
-        .fold(0.0, f64::max);
+    let read = read_by_model(&weighed.deciding);
+    let groups = groups_of(&read, side);
+    let most_credible =
+        read.iter().filter(|passage| passage.stance() == side).map(|passage| passage.credibility).fold(0.0, f64::max);
     let is_shown = !groups.is_empty() && (groups.len() > 1 || most_credible >= weighed.limits.lone_credibility);
     let conflict = weighed.limits.conflict;
     let is_disputed = match verdict {

@@ -76,7 +76,7 @@ impl Choice<'_> {
         let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
         let languages = ModelLanguages::new(&folder.manifest.languages);
         let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
-        // The rules judge in addition to a model.
+        // The agreement rule judges texts that the model does not read.
         Ok(Arc::new(RoutedStance::new(model, languages, rules)))
     }
 

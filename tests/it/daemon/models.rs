@@ -81,7 +81,10 @@ async fn an_item_whose_model_fails_is_judged_by_rule_and_may_be_run_again() {
     let alone = app.upstream.result("alone", 1).await;
     assert_eq!((&alone["status"], &alone["claims"][0]["judge"]), (&json!("degraded"), &json!("rules")), "{alone:#}");
     assert_eq!(alone["degraded"], json!(["model_failed:stance"]));
-    assert_eq!(alone["claims"][0]["verdict"], "supported", "the rules read near-verbatim reports: {alone:#}");
+    assert_eq!(
+        alone["claims"][0]["verdict"], "supported",
+        "the agreement rule accepts near-verbatim reports: {alone:#}"
+    );
     assert_ne!(alone["tier"], "high", "a degraded item is never high");
 
     server.away.store(false, Ordering::Relaxed);

@@ -175,7 +175,7 @@ fn any_told() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// For any judge, a replacement is stated by its passage by rule, and a quotation is in it and not retracted.
+    /// For any judge, a replacement is stated by its passage by rule, and a quotation is in it and not denied by a sentence about it.
     #[test]
     fn no_correction_contradicts_or_is_left_open_by_the_passage_it_names(
         claim in any_told(),

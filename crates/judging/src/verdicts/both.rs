@@ -4,7 +4,7 @@ use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::Decision;
 use corroborate_domain::verdict::{Note, Stance, Tier, Verdict};
 
-use super::{Assessment, ClaimContext, assess_by_one};
+use super::{Assessment, ClaimContext, assess_by_one, read_by_model};
 use crate::adjudication;
 use crate::decision::{AND_LANGUAGE_MODEL, JudgeKind};
 use crate::features::{self, groups_of};
@@ -74,7 +74,7 @@ fn is_shown_alone(context: &ClaimContext, passages: &[JudgedPassage], verdict: V
         Verdict::Supported | Verdict::Misleading => Stance::Supports,
         _ => Stance::Contradicts,
     };
-    let deciding = features::deciding(passages, context.scoring.relevance_floor);
+    let deciding = read_by_model(&features::deciding(passages, context.scoring.relevance_floor));
     let own = deciding.iter().filter(|passage| passage.stance() == side);
     let is_credible = own.clone().any(|passage| passage.credibility >= context.scoring.limits.lone_credibility);
     is_credible || groups_of(&deciding, side).len() > 1
