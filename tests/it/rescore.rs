@@ -107,6 +107,7 @@ async fn a_dry_run_tells_what_the_store_would_refuse() {
     let Some(app) = two_with_another_score().await else { return };
     // Only a model's verdict can be conclusive. No passage supports the first verdict.
     let bare = "UPDATE items SET result = jsonb_set(result, '{claims,0,decision,table}', '\"model\"');
+        UPDATE item_evidence SET judge = 'model:test';
         UPDATE item_evidence SET stance = 'neutral' WHERE item_id = 'first'";
     sqlx::raw_sql(bare).execute(&app.database).await.unwrap();
     let mut told: Vec<Value> = Vec::new();

@@ -214,6 +214,27 @@ mod tests {
                 "Average male life expectancy in Kastoria is 77 years.",
                 "scope.other_group",
             ),
+            (
+                "Larn imported 7 million tonnes of grain.",
+                "Larn exported 7 million tonnes of grain.",
+                "scope.other_group",
+            ),
+            (
+                "Середня пенсія в Ларні — 14 тисяч гривень.",
+                "Середня зарплата в Ларні — 14 тисяч гривень.",
+                "scope.other_group",
+            ),
+            (
+                "Прибыль завода составила 900 млн рублей.",
+                "Выручка завода составила 900 млн рублей.",
+                "scope.other_group",
+            ),
+            ("Завод нанял 400 рабочих.", "Завод уволил 400 рабочих.", "scope.other_group"),
+            (
+                "The firm's profit was 9 million euros.",
+                "The firm's profit was 9 million euros on revenue of 90 million.",
+                "",
+            ),
             ("The north tower is 180 metres tall.", "The north tower is 150 metres tall and the south one 90.", ""),
             (
                 "A mosque was set on fire in Birmingham.",

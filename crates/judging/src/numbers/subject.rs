@@ -22,14 +22,17 @@ static JOINING: Words = Words::of("figures.joining_verb");
 /// Stems for a direction or outcome; never the claim word that may be missing.
 static DIRECTIONS: Words = Words::of("stance.direction");
 
-/// Words of groups with separate figures.
-static GROUPS: [(Words, Words); 6] = [
+/// Words of groups, and of measures, with separate figures.
+static GROUPS: [(Words, Words); 9] = [
     (Words::of("scope.men"), Words::of("scope.women")),
     (Words::of("scope.north"), Words::of("scope.south")),
     (Words::of("scope.east"), Words::of("scope.west")),
     (Words::of("scope.import"), Words::of("scope.export")),
     (Words::of("scope.children"), Words::of("scope.adults")),
     (Words::of("scope.urban"), Words::of("scope.rural")),
+    (Words::of("scope.profit"), Words::of("scope.revenue")),
+    (Words::of("scope.pension"), Words::of("scope.wage")),
+    (Words::of("scope.hired"), Words::of("scope.dismissed")),
 ];
 
 /// Whether the claim counts or measures something other than years.
@@ -37,7 +40,7 @@ pub(crate) fn has_count(claim: &TextProfile) -> bool {
     claim.quantities.iter().any(|figure| !matches!(figure.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
 }
 
-/// Whether the figure is of another group: men's for women's, imports for exports.
+/// Whether the figure is of another group or measure: men's for women's, imports for exports, turnover for profit.
 pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
     let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| list.has(&own.text));
     let theirs = |list: &WordList| sentence.spoken.iter().any(|own| list.has(&own.text));
