@@ -260,7 +260,10 @@ async fn queue(config: &Config, checkup: &Checkup, findings: &mut Vec<Finding>) 
             // The broker closes the channel of a consumer that keeps a message longer, and delivers it again.
             let limit = if config.amqp.url.is_some() {
                 let seconds = config.enrichment.max_time.as_secs();
-                format!("; an item takes up to {seconds} s (max_time), so the broker's consumer_timeout must be longer (default 30 minutes)")
+                format!(
+                    "; no search of an item starts after {seconds} s (max_time), and reading and judging follow: the \
+                     broker's consumer_timeout (30 minutes by default) must be much longer"
+                )
             } else {
                 String::new()
             };

@@ -200,7 +200,7 @@ impl Store {
             vectors.iter().map(|(id, vector)| Given { id: *id, embedding: vector_text(vector) }).collect();
         // In id order and without waiting, to avoid deadlocks.
         let done = sqlx::query(
-            "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),
+            "WITH given AS (SELECT id, embedding FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),
              held AS (
                  SELECT said.id FROM evidence_claims said JOIN given USING (id)
                  ORDER BY said.id FOR NO KEY UPDATE OF said SKIP LOCKED)
@@ -236,7 +236,7 @@ let mut transaction = self.transaction().await?;
             .await?;
         // A retired fact stays readable while items cite it, but is no longer found.
         sqlx::query(
-            "WITH given AS (SELECT * FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
+            "WITH given AS (SELECT id, embedding FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
              gone AS (
                  UPDATE evidence_sources SET origin = 'web', expires_at = now()
                  WHERE origin = 'kb' AND id NOT IN (SELECT id FROM given) RETURNING id)
