@@ -61,7 +61,7 @@ pub(crate) async fn run(
         let folder = ModelFolder::read(dir).map_err(|error| error.to_string())?;
         let languages = ModelLanguages::new(&folder.manifest.languages);
         let model = LocalStance::load(&folder).map_err(|error| error.to_string())?;
-        let model = model.beside(&embedder_name);
+        let model = model.with_cosine_of(&embedder_name);
         judges.push(("model", Arc::new(model.clone()), false));
         judges.push(("both", Arc::new(RoutedStance::new(Arc::new(model), languages, rules)), true));
     }

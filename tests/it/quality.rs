@@ -58,7 +58,7 @@ async fn rows(name: &str) -> Vec<Labelled> {
 /// As the daemon judges: the shipped model with the rules beside it, then figures and dates.
 async fn judged(rows: &[Labelled]) -> Vec<StanceProbabilities> {
     let folder = &shipped("mpnet-nli-en-ru-uk-int8");
-    let model = Arc::new(LocalStance::load(folder).unwrap().beside(EMBEDDER));
+    let model = Arc::new(LocalStance::load(folder).unwrap().with_cosine_of(EMBEDDER));
     let languages = ModelLanguages::new(&folder.manifest.languages);
     let judge = RoutedStance::new(model, languages, RuleStance { min_agreement: 0.65 });
     let pairs: Vec<Pair> = rows.iter().map(|row| row.pair.clone()).collect();

@@ -169,7 +169,7 @@ fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
 /// place. Only English, whose article shows the difference.
 fn is_elsewhere(claim: &TextProfile, passage: &TextProfile) -> bool {
     let may_be_place = |kind: EntityKind| matches!(kind, EntityKind::Loc | EntityKind::Misc);
-    let first = claim.sentences.first().and_then(|own| own.spoken.first()).map_or("", |word| word.text.as_str());
+    let first = claim.sentences.first().and_then(|own| own.words.first()).map_or("", |word| word.text.as_str());
     matches!(first, "a" | "an")
         && passage.negations == 0
         && !claim.entities.is_empty()

@@ -89,7 +89,7 @@ pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounded, Ungro
 }
 
 fn in_order(sentences: &[SentenceProfile]) -> impl Iterator<Item = &str> {
-    sentences.iter().flat_map(|sentence| &sentence.spoken).filter(|word| word.content).map(|word| word.stem.as_str())
+    sentences.iter().flat_map(|sentence| &sentence.words).filter(|word| word.content).map(|word| word.stem.as_str())
 }
 
 /// Whether the sentence has nearly all stems in this order, which exchanged roles change.
@@ -197,7 +197,7 @@ fn is_within(known: &DateMention, stated: &DateMention) -> bool {
 /// Whether the text has the name or all its words.
 fn names_it(text: &TextProfile, name: &Entity, stems: &[String]) -> bool {
     let stands = |stem: &String| {
-        text.sentences.iter().any(|sentence| sentence.spoken.iter().any(|word| word.stem == *stem))
+        text.sentences.iter().any(|sentence| sentence.words.iter().any(|word| word.stem == *stem))
             || text.name_stems.iter().any(|stems| stems.contains(stem))
     };
     text.entities.iter().any(|known| known.key == name.key || same_key(&known.key, &name.key))

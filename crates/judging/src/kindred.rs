@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use corroborate_language::cognates;
 
-use super::profile::{Spoken, TextProfile};
+use super::profile::{SentenceWord, TextProfile};
 
 /// A Ukrainian profile with Russian stems; text, names, figures and dates stay. A word without a relative matches
 /// nothing.
 #[must_use]
 pub fn in_russian(profile: &TextProfile) -> TextProfile {
-    let spoken = || profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
+    let spoken = || profile.sentences.iter().flat_map(|sentence| &sentence.words);
     let mut table: BTreeMap<&str, String> = BTreeMap::new();
-    for Spoken { text, stem, .. } in spoken() {
+    for SentenceWord { text, stem, .. } in spoken() {
         table.entry(stem.as_str()).or_insert_with(|| cognates::stem(text));
     }
     let told = |stem: &mut String| {
@@ -29,7 +29,7 @@ pub fn in_russian(profile: &TextProfile) -> TextProfile {
         sentence.stems.iter_mut().for_each(told);
         sentence.stems.sort_unstable();
         sentence.stems.dedup();
-        sentence.spoken.iter_mut().for_each(|word| told(&mut word.stem));
+        sentence.words.iter_mut().for_each(|word| told(&mut word.stem));
         for denial in &mut sentence.denials {
             denial.reached.iter_mut().chain(&mut denial.denied).for_each(told);
         }
@@ -39,7 +39,7 @@ pub fn in_russian(profile: &TextProfile) -> TextProfile {
 
 /// The mapped words in order, for an embedder that hashes words.
 pub fn words_in_russian(profile: &TextProfile) -> String {
-    let spoken = profile.sentences.iter().flat_map(|sentence| &sentence.spoken);
+    let spoken = profile.sentences.iter().flat_map(|sentence| &sentence.words);
     spoken.map(|word| cognates::word(&word.text)).collect::<Vec<_>>().join(" ")
 }
 

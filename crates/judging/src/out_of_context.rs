@@ -50,7 +50,7 @@ fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
 }
 
 fn tells_what_happened(claim: &TextProfile) -> bool {
-    claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| verbs::is_past(&word.text))
+    claim.sentences.iter().flat_map(|own| &own.words).any(|word| verbs::is_past(&word.text))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub struct SentenceProfile {
     pub end: usize,
     /// Distinct content stems, sorted.
     pub stems: Vec<String>,
-    pub spoken: Vec<Spoken>,
+    pub words: Vec<SentenceWord>,
     pub denials: Vec<Denial>,
     /// Positions in `entities`.
     pub names: Vec<usize>,
@@ -84,7 +84,7 @@ pub struct SentenceProfile {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spoken {
+pub struct SentenceWord {
     /// Lower case, normalised.
     pub text: String,
     pub stem: String,
@@ -125,12 +125,12 @@ fn leaves_some(next: &str) -> bool {
 }
 
 /// Whether a denial skips the word: "not yet officially approved".
-fn steps_aside(word: &Spoken) -> bool {
+fn steps_aside(word: &SentenceWord) -> bool {
     !word.content || word.text.ends_with("ly") || STEPPING_ASIDE.has(&word.text)
 }
 
 /// The denials of a clause. With `concord` the sentence has a plain "не", which "никто" only repeats.
-fn denials(clause: &[Spoken], concord: bool) -> impl Iterator<Item = Denial> {
+fn denials(clause: &[SentenceWord], concord: bool) -> impl Iterator<Item = Denial> {
     clause.iter().enumerate().filter_map(move |(index, word)| {
         if !is_denial(&word.text) || (concord && is_concord(&word.text)) {
             return None;
@@ -213,7 +213,7 @@ impl TextProfile {
             let held = sentence.names.iter().filter_map(|position| entities.get(*position)).map(|name| &name.text);
             let within = |date: &&DateMention| (sentence.start..sentence.end).contains(&date.offset);
             let named: Vec<&String> = held.chain(dates.iter().filter(within).map(|date| &date.text)).collect();
-            mark_names(&mut sentence.spoken, &named);
+            mark_names(&mut sentence.words, &named);
         }
         let name_stems = entities.iter().map(|name| name_stems(&name.text, &profiles, language)).collect();
         Self {
@@ -257,33 +257,33 @@ impl TextProfile {
 }
 
 /// Keeps name marks only on words of these names or dates, and on "May" in "in May" and "3 May".
-fn mark_names(spoken: &mut [Spoken], named: &[&String]) {
+fn mark_names(sentence_words: &mut [SentenceWord], named: &[&String]) {
     static BEFORE_MONTHS: Words = Words::of("profile.before_month");
     let words: HashSet<String> =
         named.iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric())).map(tokens::normalise_word).collect();
-    let capitals: Vec<bool> = spoken.iter().map(|word| word.name).collect();
+    let capitals: Vec<bool> = sentence_words.iter().map(|word| word.name).collect();
     let capital = |at: Option<usize>| at.and_then(|at| capitals.get(at)).copied().unwrap_or_default();
-    let is_led = |word: &Spoken| BEFORE_MONTHS.has(&word.text) || is_figure(word);
-    for at in 0..spoken.len() {
+    let is_led = |word: &SentenceWord| BEFORE_MONTHS.has(&word.text) || is_figure(word);
+    for at in 0..sentence_words.len() {
         let before = at.checked_sub(1);
-        let led = before.and_then(|before| spoken.get(before)).is_some_and(is_led)
-            || spoken.get(at + 1).is_some_and(is_figure);
+        let led = before.and_then(|before| sentence_words.get(before)).is_some_and(is_led)
+            || sentence_words.get(at + 1).is_some_and(is_figure);
         // In a headline every word is capitalised: "Mayor May Resign".
         let is_surname = capital(before) && !capital(Some(at + 1));
-        let Some(word) = spoken.get_mut(at) else { break };
+        let Some(word) = sentence_words.get_mut(at) else { break };
         word.name = word.name && (words.contains(&word.text) || (led || is_surname) && word.text == "may");
     }
 }
 
-fn is_figure(word: &Spoken) -> bool {
+fn is_figure(word: &SentenceWord) -> bool {
     word.text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A hint from upstream may be absent from the text.
 fn name_stems(name: &str, sentences: &[SentenceProfile], language: Option<&str>) -> Vec<String> {
-    let spoken = |word: &str| sentences.iter().flat_map(|sentence| &sentence.spoken).find(|spoken| spoken.text == word);
+    let find = |word: &str| sentences.iter().flat_map(|sentence| &sentence.words).find(|own| own.text == word);
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(tokens::normalise_word);
-    let known: Option<Vec<&Spoken>> = words.map(|word| spoken(&word)).collect();
+    let known: Option<Vec<&SentenceWord>> = words.map(|word| find(&word)).collect();
     match known {
         Some(words) => words.into_iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
         None => tokens::content_stems(name, language),
@@ -298,32 +298,32 @@ fn sentence_profile(
     words: &mut Vec<Word>,
 ) -> SentenceProfile {
     let mut stems = Vec::new();
-    let mut spoken: Vec<Spoken> = Vec::new();
+    let mut sentence_words: Vec<SentenceWord> = Vec::new();
     let mut bounds = Vec::new();
     for clause in clauses(sentence) {
-        let from = spoken.len();
+        let from = sentence_words.len();
         for token in tokens::tokens(clause, language) {
             // Numbers are compared as quantities and dates, not as words.
             let content = !token.stop && !token.number && !is_denial(&token.text);
             if content {
                 let letters = stemming::letters_without_ending(&token.text, &token.stem, language).min(8) as f64;
-                let named = token.capitalised && !spoken.is_empty();
+                let named = token.capitalised && !sentence_words.is_empty();
                 let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
                 words.push(Word { stem: token.stem.clone(), weight });
                 stems.push(token.stem.clone());
             }
             // Corrected after the text's names are known.
-            spoken.push(Spoken { text: token.text, stem: token.stem, content, name: token.capitalised });
+            sentence_words.push(SentenceWord { text: token.text, stem: token.stem, content, name: token.capitalised });
         }
-        bounds.push(from..spoken.len());
+        bounds.push(from..sentence_words.len());
     }
     stems.sort_unstable();
     stems.dedup();
-    let concord = spoken.iter().any(|word| is_denial(&word.text) && !is_concord(&word.text));
-    let of_clause = |bound: std::ops::Range<usize>| denials(spoken.get(bound).unwrap_or(&[]), concord);
+    let concord = sentence_words.iter().any(|word| is_denial(&word.text) && !is_concord(&word.text));
+    let of_clause = |bound: std::ops::Range<usize>| denials(sentence_words.get(bound).unwrap_or(&[]), concord);
     let denials: Vec<Denial> = bounds.into_iter().flat_map(of_clause).collect();
     let question = sentence.trim_end().ends_with('?');
-    SentenceProfile { start, end, stems, spoken, denials, names: Vec::new(), question }
+    SentenceProfile { start, end, stems, words: sentence_words, denials, names: Vec::new(), question }
 }
 
 #[cfg(test)]

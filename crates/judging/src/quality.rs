@@ -40,7 +40,7 @@ pub fn freshness(
 /// Days for breaking news, years for science and history, else a year.
 pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
     let spoken =
-        |words: &Words| claim.sentences.iter().flat_map(|sentence| &sentence.spoken).any(|word| words.has(&word.text));
+        |words: &Words| claim.sentences.iter().flat_map(|sentence| &sentence.words).any(|word| words.has(&word.text));
     let oldest = numbers::years(claim).min();
     let current = claim.reference.map(|date| date.year());
     let historic = match (oldest, current) {

@@ -134,7 +134,7 @@ fn reversed(a: &TextProfile, b: &TextProfile) -> Option<bool> {
 
 /// Whether the sentence has a passive with agent: "was beaten by".
 fn is_passive(sentence: &SentenceProfile) -> bool {
-    let has = |is: fn(&str) -> bool| sentence.spoken.iter().any(|spoken| is(&spoken.text));
+    let has = |is: fn(&str) -> bool| sentence.words.iter().any(|word| is(&word.text));
     has(|word| word == "by") && has(|word| PASSIVE.has(word))
 }
 

@@ -190,7 +190,7 @@ static OF_NOW: Words = Words::of("sufficiency.of_now");
 
 pub fn speaks_of_now(claim: &TextProfile) -> bool {
     claim.sentences.iter().any(|sentence| {
-        let spoken: Vec<&str> = sentence.spoken.iter().map(|word| word.text.as_str()).collect();
+        let spoken: Vec<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
         spoken.iter().any(|word| OF_NOW.has(word)) || OF_NOW.has_phrase_beside(&spoken, &[])
     })
 }

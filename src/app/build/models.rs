@@ -154,7 +154,7 @@ mod local {
                 "NLI model runs without the cosine, because its calibration names another embedder"
             );
         }
-        Ok(Arc::new(model.beside(at_work)))
+        Ok(Arc::new(model.with_cosine_of(at_work)))
     }
 
     pub(super) fn reranker(folder: &ModelFolder, supervisor: &Supervisor) -> Result<Arc<dyn Reranker>, AppError> {

@@ -37,7 +37,7 @@ pub struct LocalStance {
     answers: Answers<Option<Arc<[f32]>>>,
     alone: Calibration,
     /// With the cosine of the process's embedder; `None` if the fit used another one.
-    beside: Option<Calibration>,
+    with_cosine: Option<Calibration>,
     similarity: Option<Similarity>,
 }
 
@@ -111,7 +111,7 @@ impl LocalStance {
         let classes = labels.len();
         let model = load(folder, Task::Stance, Box::new(move |_, output| logits(classes, output)))?;
         let answers = Answers::new("stance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
-        Ok(Self { judge, labels, words, model, answers, alone, beside: None, similarity })
+        Ok(Self { judge, labels, words, model, answers, alone, with_cosine: None, similarity })
     }
 
     /// Returns a token that a crash of the model's thread cancels.
@@ -121,9 +121,9 @@ impl LocalStance {
 
     /// Uses the cosine of that embedder (its manifest's `name`), if the model was calibrated with it.
     #[must_use]
-    pub fn beside(mut self, embedder: &str) -> Self {
+    pub fn with_cosine_of(mut self, embedder: &str) -> Self {
         let fitted = self.similarity.as_ref().filter(|similarity| similarity.embedder == embedder);
-        self.beside = fitted.map(|fitted| Calibration::new(fitted.temperature, &fitted.bias, &fitted.weights));
+        self.with_cosine = fitted.map(|fitted| Calibration::new(fitted.temperature, &fitted.bias, &fitted.weights));
         self
     }
 
@@ -132,8 +132,8 @@ impl LocalStance {
         let by_meaning = [&pair.claim, &pair.passage]
             .iter()
             .all(|text| text.space == EmbeddingSpace::Meaning && text.embedding.iter().any(|value| *value != 0.0));
-        let shares = match &self.beside {
-            Some(beside) if by_meaning => beside.shares(logits, cosine(&pair.claim, &pair.passage)),
+        let shares = match &self.with_cosine {
+            Some(calibration) if by_meaning => calibration.shares(logits, cosine(&pair.claim, &pair.passage)),
             _ => self.alone.shares(logits, 0.0),
         };
         probabilities(self.labels.iter().copied().zip(shares))

@@ -95,7 +95,7 @@ async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
     let more = "[similarity]\nembedder = \"small\"\ntemperature = 2.0\nbias = [0, 0, 0]\nweights = [8, 8, 0]\n";
     let (_dir, folder) = altered("bert-stance-f32", |text| format!("{text}{more}"));
     let load = || LocalStance::load(&folder).unwrap();
-    let (alone, other, beside) = (load(), load().beside("large"), load().beside("small"));
+    let (alone, other, beside) = (load(), load().with_cosine_of("large"), load().with_cosine_of("small"));
     let embedded = |text: &str, vector: &[f32], space| {
         Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() }.embedded(vector.to_vec(), space))
     };

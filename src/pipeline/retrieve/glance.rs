@@ -131,7 +131,7 @@ mod tests {
             let whole = TextProfile::new(&glance.text, hit.language.as_deref(), None, &[]);
             let stems: HashSet<String> = whole.words.iter().map(|word| word.stem.clone()).collect();
             assert_eq!(glance.words().stems, stems, "{}", glance.text);
-            let spoken = whole.sentences.iter().flat_map(|sentence| &sentence.spoken);
+            let spoken = whole.sentences.iter().flat_map(|sentence| &sentence.words);
             let keys: HashSet<String> = spoken.map(|word| names::name_key(&word.text)).collect();
             assert_eq!(glance.words().keys, keys, "{}", glance.text);
             assert_eq!(glance.quantities(), whole.quantities, "{}", glance.text);

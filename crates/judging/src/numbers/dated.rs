@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::out_of_context::is_of_an_older_time;
-use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::{cut, has_cyrillic, stemming, tokens, verbs};
@@ -126,33 +126,33 @@ static AGAIN_STEMS: LazyLock<HashSet<String>> =
 const ENDING: usize = 3;
 
 struct Said<'a> {
-    all: Vec<&'a Spoken>,
-    spoken: Vec<&'a Spoken>,
+    all: Vec<&'a SentenceWord>,
+    words: Vec<&'a SentenceWord>,
 }
 
 impl<'a> Said<'a> {
     fn of(claim: &'a TextProfile) -> Self {
         let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
-        let all: Vec<&Spoken> = claim.sentences.iter().flat_map(|own| &own.spoken).collect();
-        let spoken = all.iter().copied().filter(|word| word.content && !is_name(&word.stem)).collect();
-        Self { all, spoken }
+        let all: Vec<&SentenceWord> = claim.sentences.iter().flat_map(|own| &own.words).collect();
+        let words = all.iter().copied().filter(|word| word.content && !is_name(&word.stem)).collect();
+        Self { all, words }
     }
 
     /// Whether a word (or only a verb) means a unique event. "Родился" and "родина" share the stem "род", so whole
     /// words decide too.
     fn are_once(&self, verbs_only: bool) -> bool {
         let begins = |stem: &str| ONCE.has(stem) || stem.chars().count() >= SHORTEST_STEM && ONCE.is_cut_short(stem);
-        let is_once = |word: &&&Spoken| {
+        let is_once = |word: &&&SentenceWord| {
             begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text) || ONCE_WORDS.has(&word.text)
         };
-        self.spoken.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
+        self.words.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
     }
 
     /// Whether the object is any of its kind ("a ferry sank"); another year may be about another one.
     fn are_of_any(&self) -> bool {
         static ANY: Words = Words::of("recurrence.of_any");
         let is_any = |word: &str| ANY.has(word);
-        let is_once = |word: &Spoken| ONCE.has(&word.stem);
+        let is_once = |word: &SentenceWord| ONCE.has(&word.stem);
         self.all.first().is_some_and(|first| is_any(&first.text))
             || self.all.windows(2).any(
                 |pair| matches!(pair, [verb, any] if verbs::is_past(&verb.text) && is_once(verb) && is_any(&any.text)),
@@ -160,7 +160,7 @@ impl<'a> Said<'a> {
     }
 
     fn recur(&self) -> bool {
-        self.spoken.iter().any(|word| {
+        self.words.iter().any(|word| {
             if has_cyrillic(&word.text) {
                 return AGAIN.has_form(&word.text, ENDING);
             }
@@ -191,7 +191,7 @@ pub(crate) fn recurrence(claim: &TextProfile) -> Recurrence {
 
 /// "Was first elected", "впервые": a first time happens once.
 fn is_first(claim: &TextProfile) -> bool {
-    let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.spoken).map(|word| word.text.as_str()).collect();
+    let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.words).map(|word| word.text.as_str()).collect();
     spoken.windows(2).any(|pair| match pair {
         ["first", verb] => verbs::is_past(verb),
         ["his" | "her" | "its" | "their", "first"] => true,

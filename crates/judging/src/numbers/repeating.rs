@@ -48,7 +48,7 @@ pub(crate) fn occasion(claim: &TextProfile, passage: &TextProfile) -> Occasion {
     };
     let Some((claimed, published)) = claimed.zip(passage.reference) else { return Occasion::Same };
     let speaks_of =
-        |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|word| list.has(&word.text));
+        |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|word| list.has(&word.text));
     let later = published.signed_duration_since(claimed);
     let (least, long) = if speaks_of(&DAILY) || speaks_of(&WEAPONS) && speaks_of(&FIRED) {
         (ONE_OCCASION, TOLL_GROWS)

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::names::Names;
-use crate::profile::{SentenceProfile, Spoken, TextProfile};
+use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
 use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
@@ -42,8 +42,8 @@ pub(crate) fn has_count(claim: &TextProfile) -> bool {
 
 /// Whether the figure is of another group or measure: men's for women's, imports for exports, turnover for profit.
 pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.spoken).any(|own| list.has(&own.text));
-    let theirs = |list: &WordList| sentence.spoken.iter().any(|own| list.has(&own.text));
+    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|own| list.has(&own.text));
+    let theirs = |list: &WordList| sentence.words.iter().any(|own| list.has(&own.text));
     let other = |one: &WordList, other: &WordList| ours(one) && !ours(other) && theirs(other) && !theirs(one);
     has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
@@ -134,12 +134,12 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn lead(sentence: &SentenceProfile) -> Option<&[Spoken]> {
-    let verb = sentence.spoken.iter().position(|word| JOINING.has(&word.text))?;
-    sentence.spoken.get(..verb)
+fn lead(sentence: &SentenceProfile) -> Option<&[SentenceWord]> {
+    let verb = sentence.words.iter().position(|word| JOINING.has(&word.text))?;
+    sentence.words.get(..verb)
 }
 
-fn content(words: &[Spoken]) -> Vec<&str> {
+fn content(words: &[SentenceWord]) -> Vec<&str> {
     words.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect()
 }
 
@@ -161,7 +161,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
     let mut required = Vec::new();
     // The first run of content words is the beginning: "the Earth's inner core".
     let (mut begun, mut ended) = (false, false);
-    for word in claim.sentences.iter().flat_map(|own| &own.spoken) {
+    for word in claim.sentences.iter().flat_map(|own| &own.words) {
         ended |= begun && !word.content;
         if !word.content || figures.contains(&word.stem) || is_light(&word.stem) {
             continue;
