@@ -229,14 +229,14 @@ impl Store {
     pub async fn install_seeds(&self, seeds: &[SeedRow], embedder: &str) -> Result<(), StoreError> {
         let given = rows(seeds)?;
         self.in_time(async {
-let mut transaction = self.transaction().await?;
+            let mut transaction = self.transaction().await?;
         // Several processes may start at once.
         sqlx::query("SELECT pg_advisory_xact_lock(hashtext('corroborate seed facts'))")
             .execute(&mut *transaction)
             .await?;
         // A retired fact stays readable while items cite it, but is no longer found.
         sqlx::query(
-            "WITH given AS (SELECT id, embedding FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
+            "WITH given AS (SELECT id, claim_hash FROM jsonb_to_recordset($1::jsonb) AS row(id text, claim_hash text)),
              gone AS (
                  UPDATE evidence_sources SET origin = 'web', expires_at = now()
                  WHERE origin = 'kb' AND id NOT IN (SELECT id FROM given) RETURNING id)
