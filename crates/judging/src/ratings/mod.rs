@@ -303,7 +303,7 @@ const MAX_ATTRIBUTION: usize = 7;
 const MIN_SENTENCE: usize = 3;
 
 /// Openings about the claim itself.
-static SPOKEN: Parts = Parts::of("ratings.words");
+static SPOKEN: Parts = Parts::of("ratings.spoken");
 
 #[cfg(test)]
 mod tests {
