@@ -4,34 +4,27 @@
 //! ([`subject`]). All other figures neither agree nor disagree. [`compare`] finds agreement or a mismatch; [`apply`]
 //! changes the model's probabilities. To add a rule, extend a submodule and its table test.
 
-mod counted;
 mod dated;
-mod fates;
 mod moving;
 mod periods;
 pub(crate) mod repeating;
-mod roles;
 mod subject;
 
-use chrono::{Datelike, TimeDelta};
+use chrono::Datelike as _;
 
 use corroborate_domain::evidence::StanceProbabilities;
 use corroborate_language::dates::DateMention;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Comparator, Quantity, Unit};
-use corroborate_language::{has_cyrillic, tokens};
 
 use super::profile::{SentenceProfile, TextProfile};
 use crate::names::Names;
 use crate::polarity::{agree_in_denial, speaks_of_a_part};
 
-use counted::{adds_up, alone_here, alone_there, counts_otherwise, is_step_and_level, is_told_beside, same_counted};
 use dated::date;
-use fates::fate;
-use moving::{has_moved, is_of_one_day, is_running, lags};
-use periods::{Dated, periods};
+use moving::{has_moved, is_running, lags};
+use periods::periods;
 use repeating::Occasion;
-use roles::role;
 use subject::Subject;
 
 pub(crate) use dated::{Occasions, Recurrence, recurrence};
@@ -63,11 +56,11 @@ const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
 
-/// Maximum age of a passage's date for a claim without one, which is about the present.
-const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
+/// Words for people: "11 people were killed" and "11 killed" count the same.
+static PEOPLE: Words = Words::of("figures.people");
 
-/// Maximum distance of two reports on one day's event.
-const ONE_NIGHT: TimeDelta = TimeDelta::hours(20);
+/// Stems that do not name the counted thing.
+static REPORTING: Words = Words::of("figures.reporting");
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NumberCheck {
@@ -183,21 +176,17 @@ fn quantity<'a>(
     for theirs in passage.quantities.iter().filter(|theirs| theirs.unit == ours.unit && is_a_figure(theirs)) {
         let closeness = aligned(ours, theirs, claim, passage);
         let Some(sentence) = sentence_at(passage, theirs.start).filter(|_| closeness > 0.0) else { continue };
-        if !subject.is_of(sentence)
-            || is_step_and_level(ours, claim, theirs, passage)
-            || role(passage, theirs) != role(claim, ours)
-            || is_of_others(ours, claim, theirs, passage)
-        {
+        if !subject.is_of(sentence) {
             continue;
         }
         match agree(ours, theirs) {
+            Some(true) => return Some(Found::Agrees),
             // "Is not 330 m long" states no other length.
-            Some(false) if !agree_in_denial(claim, sentence) => {}
-            Some(true) if !counts_otherwise(ours, theirs, passage) => return Some(Found::Agrees),
             Some(false)
-                if alone_here(ours, theirs, claim)
-                    && may_disagree(ours, theirs, claim, passage, sentence)
-                    && alone_there(ours, theirs, passage)
+                if agree_in_denial(claim, sentence)
+                    && may_disagree(ours, theirs, claim, sentence)
+                    && is_alone(theirs, passage)
+                    && is_alone(ours, claim)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
             {
                 differing = Some((closeness, theirs));
@@ -206,36 +195,32 @@ fn quantity<'a>(
         }
     }
     let (_, theirs) = differing?;
-    if adds_up(ours, passage) || is_told_beside(ours, theirs, passage) {
+    // "Rose from 300 to 500": the equal figure has no noun of its own. Nor does 12 of "12 of 20 suspects".
+    let near = sentence_at(passage, theirs.start)?;
+    let is_near = |other: &Quantity| (near.start..near.end).contains(&other.start);
+    if passage.quantities.iter().any(|other| is_near(other) && agree(ours, other) == Some(true))
+        || claim.quantities.iter().any(|other| agree(other, theirs) == Some(true))
+    {
         return None;
     }
     let occasion = repeating::occasion(claim, passage);
-    if matches!(occasion, Occasion::Earlier | Occasion::LongAfter) {
+    if matches!(occasion, Occasion::Earlier | Occasion::LongAfter) || lags(claim, ours, passage, theirs) {
         return None;
     }
     let times = claim.reference.zip(passage.reference);
-    let newer = times.is_some_and(|(claimed, published)| published > claimed);
-    let older = times.is_some_and(|(claimed, published)| published < claimed);
+    let is_newer = times.is_some_and(|(claimed, published)| published > claimed);
+    let is_older = times.is_some_and(|(claimed, published)| published < claimed);
     if ours.unit == Unit::None && is_running(claim, ours, theirs) {
-        if newer && theirs.low > ours.high {
+        if is_newer && theirs.low > ours.high {
             return Some(Found::Total(&theirs.text));
         }
         // An older count does not contradict a later one.
-        if older && theirs.high < ours.low {
+        if is_older && theirs.high < ours.low {
             return None;
         }
     }
     // A smaller figure some days later belongs to another day.
     if occasion == Occasion::Later {
-        return None;
-    }
-    // A figure of one day does not contradict another day's, nor last month's price today's.
-    if (is_of_one_day(claim, ours)
-        && times.is_some_and(|(claimed, published)| {
-            claimed.date_naive() != published.date_naive() && published.signed_duration_since(claimed).abs() > ONE_NIGHT
-        }))
-        || lags(claim, ours, passage, theirs)
-    {
         return None;
     }
     // October's rate does not refute May's.
@@ -245,56 +230,42 @@ fn quantity<'a>(
     Some(Found::Differs(&theirs.text))
 }
 
-/// Whether one figure counts, for example, the dead and the other the injured.
-fn is_of_others(ours: &Quantity, claim: &TextProfile, theirs: &Quantity, passage: &TextProfile) -> bool {
-    fate(claim, ours).zip(fate(passage, theirs)).is_some_and(|(mine, other)| mine != other)
+/// The nearest word that does not only join ("the toll reached 50").
+fn thing(quantity: &Quantity) -> Option<&String> {
+    quantity.counted.iter().find(|stem| !REPORTING.has(stem))
 }
 
-fn may_disagree(
-    ours: &Quantity,
-    theirs: &Quantity,
-    claim: &TextProfile,
-    passage: &TextProfile,
-    sentence: &SentenceProfile,
-) -> bool {
-    let named = !claim.entities.is_empty();
-    let enough = match (ours.unit, same_counted(ours, theirs)) {
-        // A rank needs an owner: "the first law" and "the second law" are two laws.
-        (Unit::Ordinal, _) if !named => return false,
-        (Unit::Identifier, false) => return false,
-        (_, true) if named => DISAGREE_NAMED,
-        (_, true) => DISAGREE_UNNAMED,
-        _ => DISAGREE_UNIT,
-    };
-    crate::coverage::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
+/// Whether both count the same thing, or one "people" and the other their fate.
+fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
+    let (Some(mine), Some(other)) = (thing(ours), thing(theirs)) else { return false };
+    let is_person = |stem: &String| PEOPLE.has(stem);
+    mine == other
+        || (is_person(other) && theirs.counted.contains(mine))
+        || (is_person(mine) && ours.counted.contains(other))
 }
 
-/// Whether the sentence's dates give it another time: another year, a month for a year, or long before a claim about
-/// the present.
-fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
-    if dates.peek().is_none() {
-        return false;
-    }
-    if claim.dates.is_empty() {
-        let Some(now) = claim.reference.map(|moment| moment.date_naive()) else { return false };
-        let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
-        return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
-    }
-    // A year's profit is not its quarter's, but a ship that sank in April may have sunk on the 15th.
-    let adds = matches!(ours.unit, Unit::Percent | Unit::Currency(_));
-    !dates.any(|theirs| {
-        claim.dates.iter().any(|ours| dates_meet(ours, theirs) && (!adds || length_class(ours) == length_class(theirs)))
+/// Whether no other figure of its sentence counts the same thing.
+fn is_alone(figure: &Quantity, text: &TextProfile) -> bool {
+    let Some(sentence) = sentence_at(text, figure.start) else { return false };
+    !text.quantities.iter().any(|other| {
+        other.start != figure.start
+            && (sentence.start..sentence.end).contains(&other.start)
+            && other.unit == figure.unit
+            && (figure.unit != Unit::None || figure.counted.is_empty() || same_counted(figure, other))
     })
 }
 
-/// Returns 0 for days, 1 for months, 2 for longer.
-fn length_class(date: &DateMention) -> u8 {
-    match date.end.signed_duration_since(date.start).num_days() {
-        0..=6 => 0,
-        7..=92 => 1,
-        _ => 2,
-    }
+fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let is_named = !claim.entities.is_empty();
+    let enough = match (ours.unit, same_counted(ours, theirs)) {
+        // A rank needs an owner: "the first law" and "the second law" are two laws.
+        (Unit::Ordinal, _) if !is_named => return false,
+        (Unit::Identifier, false) => return false,
+        (_, true) if is_named => DISAGREE_NAMED,
+        (_, true) => DISAGREE_UNNAMED,
+        _ => DISAGREE_UNIT,
+    };
+    crate::coverage::sentence_coverage(claim, sentence) >= enough
 }
 
 /// Words after which a value is stated.
@@ -305,26 +276,6 @@ fn is_stated(text: &TextProfile, quantity: &Quantity) -> bool {
     let before = text.text.get(..quantity.start).unwrap_or_default().trim_end();
     let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
     before.ends_with([':', '=', '—', '–', '|']) || last == "-" || STATING.has(&last)
-}
-
-/// Whether the passage has all words of the claim's names or a shorter form ("Wagner" for "Honus Wagner"). Required
-/// before a figure refutes, because similar names differ ("Minor League", "Major League"). Names in another alphabet
-/// are compared by sound.
-fn says_every_name(claim: &TextProfile, passage: &TextProfile) -> bool {
-    let language = claim.language.as_deref();
-    let passage_names: Vec<Vec<String>> =
-        passage.entities.iter().map(|name| tokens::content_stems(&name.text, passage.language.as_deref())).collect();
-    claim.entities.iter().all(|name| {
-        let ours = tokens::content_stems(&name.text, language);
-        if has_cyrillic(&name.text) != has_cyrillic(&passage.text) || ours.len() < 2 {
-            return crate::names::has_name(passage, name);
-        }
-        let whole = ours.iter().all(|stem| passage.has_stem(stem));
-        let shorter = |theirs: &Vec<String>| {
-            ours.last().is_some_and(|last| theirs.contains(last)) && theirs.iter().all(|stem| ours.contains(stem))
-        };
-        whole || passage_names.iter().any(shorter)
-    })
 }
 
 /// Certainty that two figures of one unit count the same thing; 0 is none.
@@ -377,17 +328,11 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
         let rounding = ours.last_digit.abs().max(theirs.last_digit.abs()) / 2.0 + hair;
         let is_rounded = low + slack - rounding <= from && to <= high - slack + rounding;
         (ours.unit != Unit::Percent || is_rounded).then_some(true)
-    } else if (to < low || high < from) && !touching(ours, theirs) {
+    } else if to < low || high < from {
         Some(false)
     } else {
         None
     }
-}
-
-/// Whether the limits are equal: "ten times" and "more than ten times" neither confirm nor deny each other.
-fn touching(ours: &Quantity, theirs: &Quantity) -> bool {
-    let open = |q: &Quantity| matches!(q.comparator, Comparator::MoreThan | Comparator::LessThan);
-    (open(ours) || open(theirs)) && (ours.low - theirs.low).abs() <= 1e-9 * (1.0 + ours.low.abs())
 }
 
 fn is_exact(quantity: &Quantity) -> bool {
@@ -405,39 +350,16 @@ fn tolerance(ours: &Quantity, theirs: &Quantity) -> f64 {
     (TOLERANCE * ours.high.abs().max(ours.low.abs())).max(one.min(other)).max(one.max(other) / 2.0)
 }
 
-/// Whether sentences about the claim's subject support all its figures and dates, as needed for support. An identifier
-/// may be anywhere.
-pub fn all_found(claim: &TextProfile, passage: &TextProfile, names: &Names) -> bool {
-    if !has_numbers(claim) {
-        return true;
-    }
-    let subject = Subject::new(claim, passage, names);
-    let borne_out = |ours: &Quantity| {
-        passage.quantities.iter().any(|theirs| {
-            agree(ours, theirs) == Some(true)
-                && !counts_otherwise(ours, theirs, passage)
-                && !is_step_and_level(ours, claim, theirs, passage)
-                && role(passage, theirs) == role(claim, ours)
-                && !is_of_others(ours, claim, theirs, passage)
-                && (ours.unit == Unit::Identifier
-                    || sentence_at(passage, theirs.start)
-                        .is_some_and(|sentence| subject.is_borne_in(sentence, passage)))
-        })
-    };
+/// Whether the passage supports all figures and dates of the claim, as needed for support.
+pub fn all_found(claim: &TextProfile, passage: &TextProfile) -> bool {
     let theirs = periods(passage);
-    let dated = |ours: &Dated<'_>| {
-        passage.sentences.iter().filter(|sentence| subject.is_borne_in(sentence, passage)).any(|sentence| {
-            let mut inside = theirs.iter().filter(|date| date.is_in(sentence));
-            inside.any(|date| ours.period.borne_out_by(&date.period) == Some(true))
+    let is_found = |ours: &Quantity| passage.quantities.iter().any(|other| agree(ours, other) == Some(true));
+    claim.quantities.iter().filter(|ours| is_a_figure(ours)).all(is_found)
+        && periods(claim).iter().all(|ours| {
+            // "On Monday" of an undated page is taken as the same Monday.
+            let is_same_text = passage.reference.is_none() && passage.text.contains(&ours.mention.text);
+            is_same_text || theirs.iter().any(|other| ours.period.borne_out_by(&other.period) == Some(true))
         })
-    };
-    // "On Monday" of an undated page is taken as the same Monday.
-    let told_alike = |words: &str| {
-        let mut sentences = passage.sentences.iter().filter(|_| passage.reference.is_none());
-        sentences.any(|sentence| subject.is_borne_in(sentence, passage) && within(passage, sentence, words))
-    };
-    claim.quantities.iter().filter(|ours| is_a_figure(ours)).all(borne_out)
-        && periods(claim).iter().all(|ours| dated(ours) || told_alike(&ours.mention.text))
 }
 
 fn within(passage: &TextProfile, sentence: &SentenceProfile, mention: &str) -> bool {

@@ -54,7 +54,7 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
     if check.num_ok == Some(false) && parity == Parity::Same && !is_turned {
         return numbers::apply(refuted(shared, FIGURE_COVERAGE), &check);
     }
-    let figures_found = numbers::all_found(claim, passage, &names);
+    let figures_found = numbers::all_found(claim, passage);
     let is_denied = parity == Parity::Opposite || no_evidence(claim, sentence);
     let is_of_a_part = speaks_of_a_part(claim) && !speaks_of_a_part(passage);
     // Only a passage with that year contradicts "was not founded in 1950".

@@ -29,7 +29,7 @@ static QUARTER: Words = Words::of("dates.quarter");
 
 /// Nouns that four digits count; then they are not a year.
 static COUNTED: Words = Words::of("dates.counted");
-pub(crate) use eras::{Mark, mark};
+pub(crate) use eras::before_christ;
 pub(crate) use told::{follows_circa, is_circa};
 pub use undated::without_days;
 pub use written::{with_written, without_written, written_on};
@@ -302,9 +302,6 @@ fn with_year(
     reference: Option<DateTime<Utc>>,
 ) -> Option<Found> {
     let behind = rest.get(taken..).unwrap_or_default();
-    if eras::has_a_doubtful_era(behind) {
-        return None;
-    }
     let told = eras::year(behind)
         .or_else(|| trailing_year(behind))
         .or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
@@ -376,8 +373,7 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     {
         return None;
     }
-    let era = era_before_christ(rest.get(1..).unwrap_or_default()) || eras::before_christ(rest, 1).is_some();
-    if (era && !eras::is_before_the_province(rest, before)) || told::counts_with_the_next(rest, before) {
+    if before_christ(rest, 1).is_some() || told::counts_with_the_next(rest, before) {
         return None;
     }
     let mut last = first;
@@ -410,14 +406,6 @@ fn end_of_years(first: i32, lexeme: &Lexeme<'_>) -> Option<i32> {
         _ => return None,
     };
     (second > first).then_some(second)
-}
-
-fn era_before_christ(rest: &[Lexeme<'_>]) -> bool {
-    let words: Vec<&str> = rest.iter().take(6).map(|lexeme| lexeme.text).collect();
-    matches!(
-        words.as_slice(),
-        ["BC" | "BCE", ..] | ["B", ".", "C", ..] | ["до", "н" | "нашей", ..] | ["г", ".", "до", "н", ..]
-    )
 }
 
 /// Plurals that a year does not count.

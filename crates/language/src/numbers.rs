@@ -4,28 +4,21 @@
 //! alone is [`Unit::Year`]. To add a unit: `numbers/units.rs`; a number word: `numbers/words.rs`; a comparator:
 //! `numbers/comparators.rs`.
 
-mod ages;
-mod attached;
 mod comparators;
-mod digits;
-mod eras;
-mod identifiers;
-mod in_words;
-mod joined;
-mod money;
-mod passed_over;
+mod names;
 mod ranges;
-mod ranks;
-mod shared_nouns;
 mod shares;
+mod skipped;
 mod units;
+mod values;
 mod words;
 
 use std::ops::Range;
 
 use super::lexer::{Kind, Lexeme, lex};
 use super::{cut, dates, has_cyrillic, tokens};
-use crate::lexicon::Words;
+use units::ParsedUnit;
+use values::Value;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
@@ -87,7 +80,6 @@ pub(crate) fn is_unit_or_scale(word: &str) -> bool {
     units::is_unit(word) || words::scale(word).is_some()
 }
 
-pub use shared_nouns::PART_OF;
 pub(crate) use words::is_a_rough_scale;
 
 /// Returns the quantities of a text in order.
@@ -102,9 +94,7 @@ pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
         ukrainian: language.map_or_else(|| text.contains(['і', 'ї', 'є', 'ґ']), |language| language == "uk"),
         dot_groups: matches!(language, Some("de" | "es" | "pt" | "it" | "nl" | "tr" | "id" | "da" | "el" | "ro")),
     };
-    let mut found = reader.read(&dates::ranges(text));
-    shared_nouns::share(text, &mut found);
-    found
+    reader.read(&dates::ranges(text))
 }
 
 struct Reader<'a> {
@@ -115,16 +105,6 @@ struct Reader<'a> {
     dot_groups: bool,
     /// Whether shared words are read as Ukrainian.
     ukrainian: bool,
-}
-
-/// Value, unit of the last digit, index after it, scale, rank.
-#[derive(Debug, Clone, Copy)]
-struct Value {
-    amount: f64,
-    last_digit: f64,
-    next: usize,
-    scaled: Option<f64>,
-    ordinal: bool,
 }
 
 impl Reader<'_> {
@@ -162,20 +142,13 @@ impl Reader<'_> {
 
     /// Returns the quantity (two for "from 5 to 10") and the index after it.
     fn quantity(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
-        if let Some(value) = self.dotted(index) {
-            let bounds = (value, value);
-            let named = self.finish(index, index + 1, bounds, Unit::Identifier, Comparator::Exact, 1.0);
-            return Some((vec![named], index + 1));
+        if let Some(found) = self.year_of_era(index).or_else(|| self.result(index)) {
+            return Some(found);
         }
-        let years =
-            || self.of_an_era(index).or_else(|| self.short_year(index)).or_else(|| self.years_in_brackets(index));
-        if let Some(both) = self.score(index).or_else(years) {
-            return Some(both);
-        }
-        if let Some(next) = self.passed_over(index) {
+        if let Some(next) = self.skipped(index) {
             return Some((Vec::new(), next));
         }
-        if let Some(span) = self.spanning(index) {
+        if let Some(span) = self.compound(index) {
             return Some((vec![span], index + 1));
         }
         if let Some(share) = self.share(index) {
@@ -183,188 +156,48 @@ impl Reader<'_> {
         }
         let (sign_unit, start) = self.currency_before(index);
         let mut value = self.value(start)?;
-        if let Some(next) = self.and_a_half(value.next).filter(|_| value.scaled.is_none() && !value.ordinal) {
+        if let Some(next) = self.and_a_half(value.next).filter(|_| value.scale.is_none() && !value.is_ordinal) {
             let (factor, taken) = self.scale(start, next).unwrap_or((1.0, 0));
             (value.amount, value.last_digit, value.next) = ((value.amount + 0.5) * factor, 0.5 * factor, next + taken);
         }
-        let and_more = self.and_some_more(value.next);
-        value.next = and_more.unwrap_or(value.next);
-        if self.is_a_place_in_a_chart(start, value) {
+        let one = |unit| {
             let bounds = (value.amount, value.amount);
-            return Some((
-                vec![self.finish(start, value.next, bounds, Unit::Ordinal, Comparator::Exact, 1.0)],
-                value.next,
-            ));
+            Some((vec![self.finish(start, value.next, bounds, unit, Comparator::Exact, 1.0)], value.next))
+        };
+        if sign_unit.is_none() && self.is_identifier(start, value) {
+            return one(Unit::Identifier);
         }
-        if sign_unit.is_none() && self.is_identifier(start, value.next) {
-            return Some(self.named(start, value));
-        }
-        if value.ordinal {
+        if value.is_ordinal {
             // "двадцать пятого мая" is a date.
-            if self
-                .word_at(Some(value.next))
-                .is_some_and(|word| has_cyrillic(word) && dates::names::month(word).is_some())
-            {
+            let next = self.word_at(Some(value.next));
+            if next.is_some_and(|word| has_cyrillic(word) && dates::names::month(word).is_some()) {
                 return Some((Vec::new(), value.next + 1));
             }
-            // A year ("у 860-му році") or an age ("на 75-му році").
-            let named = self.lexemes.get(value.next).and_then(Lexeme::word).is_some_and(dates::names::is_year_word);
-            let unit = if named && value.amount > 99.0 { Unit::Year } else { Unit::Ordinal };
-            let bounds = (value.amount, value.amount);
-            return Some((vec![self.finish(start, value.next, bounds, unit, Comparator::Exact, 1.0)], value.next));
+            return one(if self.is_year(value) { Unit::Year } else { Unit::Ordinal });
         }
         if self.is_negative(index) {
             value.amount = -value.amount;
         }
         let (unit, end) = self.unit_after(value);
-        let behind = self.told_behind(index, end).filter(|_| unit.is_none() && sign_unit.is_none());
-        let unit = unit.or(behind);
         let first = Stated {
             value,
             unit: sign_unit.or(unit),
             end,
-            bare: sign_unit.is_none() && unit.is_none() && value.scaled.is_none(),
+            bare: sign_unit.is_none() && unit.is_none() && value.scale.is_none(),
         };
-        let joined = self
-            .joined_span(index, first)
-            .or_else(|| self.range(index, first, sign_unit))
-            .or_else(|| self.feet_and_inches(index, first));
-        if let Some(both) = joined {
-            return Some(both);
+        if let Some(found) = self.duration(index, first).or_else(|| self.range(index, first, sign_unit)) {
+            return Some(found);
         }
-        let comparator = match self.comparator(index, first) {
-            _ if and_more.is_some() => Comparator::MoreThan,
-            Comparator::Exact if behind.is_some() => Comparator::About,
-            Comparator::Exact => self.told_after(end, first.unit.is_none()),
-            told => told,
-        };
         let (low, last_digit, unit) = first.in_base(value.amount);
-        Some((vec![self.finish(index, end, (low, low), unit, comparator, last_digit)], end))
+        Some((vec![self.finish(index, end, (low, low), unit, self.comparator(index, end), last_digit)], end))
     }
 
-    /// Returns a currency sign ("US$" too) and the index of its number.
-    fn currency_before(&self, index: usize) -> (Option<units::Found>, usize) {
-        let sign = |at: usize| self.lexemes.get(at).and_then(units::currency_sign);
-        let plain = |code| units::Found { unit: Unit::Currency(code), factor: 1.0, offset: 0.0, taken: 1 };
-        if let Some(code) = sign(index) {
-            return (Some(plain(code)), index + 1);
-        }
-        let prefix = self
-            .lexemes
-            .get(index)
-            .and_then(Lexeme::word)
-            .is_some_and(|word| matches!(word, "us" | "usd" | "eur" | "gbp"));
-        let code = match self.lexemes.get(index).and_then(Lexeme::word) {
-            Some("usd") => Some("USD"),
-            Some("eur") => Some("EUR"),
-            Some("gbp") => Some("GBP"),
-            _ => None,
-        };
-        if let Some(code) = code.filter(|_| self.lexemes.get(index + 1).is_some_and(Lexeme::is_number)) {
-            return (Some(plain(code)), index + 1);
-        }
-        match sign(index + 1) {
-            Some(code) if prefix => (Some(plain(code)), index + 2),
-            _ => (None, index),
-        }
-    }
-
-    /// Reads a number in digits or words with its scale.
-    fn value(&self, index: usize) -> Option<Value> {
-        let lexeme = self.lexemes.get(index)?;
-        let (mut value, mut last_digit, mut next) = if let Some(decimals) = self.without_a_whole(index) {
-            let (value, last_digit) = digits::parse(&format!("0.{decimals}"), false, false)?;
-            (value, last_digit, index + 2)
-        } else if lexeme.is_number() {
-            let (value, last_digit) = digits::parse(lexeme.text, self.comma_decimal, self.dot_groups)?;
-            match self.sign_of_a_fraction(index + 1).filter(|_| self.glued(index, index + 1)) {
-                Some(part) => (value + part, part, index + 2),
-                None => (value, last_digit, index + 1),
-            }
-        } else if let Some(part) = self.sign_of_a_fraction(index) {
-            (part, part, index + 1)
-        } else {
-            return self.value_in_words(index);
-        };
-        if let Some(after) = self.counting_suffix(index) {
-            next = after;
-        }
-        if let Some(after) = self.ordinal_suffix(index) {
-            return Some(Value { amount: value, last_digit: 1.0, next: after, scaled: None, ordinal: true });
-        }
-        let mut scaled = None;
-        while let Some((factor, taken)) = self.scale(index, next) {
-            value *= factor;
-            last_digit *= factor;
-            scaled = Some(scaled.unwrap_or(1.0) * factor);
-            next += taken;
-        }
-        // "5 тыс. 200 рублей", "2 млн 300 тыс."
-        let thousands = scaled.filter(|factor| self.comma_decimal && *factor >= 1e3);
-        let rest = self.lexemes.get(next).and_then(Lexeme::integer).filter(|rest| (1..1000).contains(rest));
-        if let Some((factor, rest)) = thousands.zip(rest) {
-            let (part, taken) = self.scale(next, next + 1).unwrap_or((1.0, 0));
-            if part * 1e3 <= factor {
-                value += f64::from(rest) * part;
-                (last_digit, next) = (part, next + 1 + taken);
-            }
-        }
-        Some(Value { amount: value, last_digit, next, scaled, ordinal: false })
-    }
-
-    /// Reads a scale: "million", "млрд.", "5k", "$5m".
-    fn scale(&self, number: usize, next: usize) -> Option<(f64, usize)> {
-        let lexeme = self.lexemes.get(next)?;
-        // "5-million"
-        let hyphen = usize::from(lexeme.is_sign('-'));
-        let lexeme = self.lexemes.get(next + hyphen)?;
-        let word = lexeme.word()?;
-        let glued = self.glued(number, next);
-        let money = number
-            .checked_sub(1)
-            .and_then(|before| self.lexemes.get(before))
-            .is_some_and(|l| units::currency_sign(l).is_some());
-        let factor = match word {
-            "k" | "к" if glued => 1e3,
-            "m" if glued && (money || lexeme.text == "M") => 1e6,
-            "b" if glued && (money || lexeme.text == "B") => 1e9,
-            "t" if glued && money => 1e12,
-            // A year: "У 2022 сотні людей".
-            word => words::scale(word).filter(|_| !(self.has_four_digits(number) && is_a_rough_scale(word)))?,
-        };
-        let dot = word.chars().count() <= 4
-            && self.lexemes.get(next + hyphen + 1).is_some_and(|l| l.is_sign('.'))
-            && self.lexemes.get(next + hyphen + 2).is_some();
-        Some((factor, 1 + hyphen + usize::from(dot && has_cyrillic(word))))
+    fn word_at(&self, at: Option<usize>) -> Option<&str> {
+        at.and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word)
     }
 
     fn glued(&self, index: usize, next: usize) -> bool {
         self.lexemes.get(index).zip(self.lexemes.get(next)).is_some_and(|(a, b)| a.end == b.start && next == index + 1)
-    }
-
-    /// Returns the index after "3rd", "5-й", "20-го".
-    fn ordinal_suffix(&self, index: usize) -> Option<usize> {
-        static ORDINAL_SUFFIXES: Words = Words::of("numbers.ordinal_suffix");
-        let word = |at: usize| self.lexemes.get(at).and_then(Lexeme::word);
-        if self.glued(index, index + 1) && matches!(word(index + 1), Some("st" | "nd" | "rd" | "th")) {
-            return Some(index + 2);
-        }
-        word(index + 2)
-            .is_some_and(|word| self.is_suffixed(index) && ORDINAL_SUFFIXES.is_ending(word))
-            .then_some(index + 3)
-    }
-
-    /// Returns the index after a count: "24-х", "5-ти".
-    fn counting_suffix(&self, index: usize) -> Option<usize> {
-        let ending = self.lexemes.get(index + 2).and_then(Lexeme::word)?;
-        (self.is_suffixed(index) && matches!(ending, "х" | "ти" | "ми" | "и")).then_some(index + 3)
-    }
-
-    /// Whether a hyphen follows without spaces.
-    fn is_suffixed(&self, index: usize) -> bool {
-        self.lexemes.get(index + 1).is_some_and(|l| l.is_sign('-'))
-            && self.glued(index, index + 1)
-            && self.glued(index + 1, index + 2)
     }
 
     /// Whether it has a minus ("−5", "минус 5"), not a dash or hyphen.
@@ -408,7 +241,7 @@ impl Reader<'_> {
             high: bounds.1,
             unit,
             comparator,
-            counted: self.counted(from - usize::from(unit == Unit::Identifier && self.is_told_at(from)), to),
+            counted: self.counted(from, to),
             last_digit,
             text: cut(self.text, start, end).to_owned(),
             start,
@@ -440,7 +273,7 @@ impl Reader<'_> {
 #[derive(Debug, Clone, Copy)]
 struct Stated {
     value: Value,
-    unit: Option<units::Found>,
+    unit: Option<ParsedUnit>,
     end: usize,
     /// No unit, no scale.
     bare: bool,
@@ -459,9 +292,5 @@ impl Stated {
 #[cfg(test)]
 mod measured;
 #[cfg(test)]
-mod misread;
-#[cfg(test)]
 #[path = "numbers/tests.rs"]
 mod tests;
-#[cfg(test)]
-mod told_otherwise;

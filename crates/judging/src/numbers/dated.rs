@@ -10,7 +10,7 @@ use crate::out_of_context::is_of_an_older_time;
 use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
-use corroborate_language::{cut, has_cyrillic, stemming, tokens, verbs};
+use corroborate_language::{has_cyrillic, stemming, tokens, verbs};
 
 use super::Found;
 use super::periods::{Dated, periods};
@@ -171,9 +171,7 @@ impl<'a> Said<'a> {
 
 /// Decides by the claim's words, verbs first. A figure counts as recurring, because every year has one.
 pub(crate) fn recurrence(claim: &TextProfile) -> Recurrence {
-    let is_figure = |quantity: &Quantity| {
-        !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier) && !is_of_a_name(claim, quantity)
-    };
+    let is_figure = |quantity: &Quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier);
     let words = Said::of(claim);
     let is_any = words.are_of_any();
     if !is_any && (is_first(claim) || words.are_once(true)) {
@@ -197,13 +195,6 @@ fn is_first(claim: &TextProfile) -> bool {
         ["his" | "her" | "its" | "their", "first"] => true,
         _ => false,
     }) || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
-}
-
-/// "Apollo 11": a figure right after a name belongs to the name.
-fn is_of_a_name(claim: &TextProfile, quantity: &Quantity) -> bool {
-    let before = cut(&claim.text, 0, quantity.start);
-    let is_before = |name: &str| name.ends_with(&quantity.text) || before.trim_end().ends_with(name);
-    quantity.text.chars().all(|c| c.is_ascii_digit()) && claim.entities.iter().any(|name| is_before(&name.text))
 }
 
 /// Whether another date contradicts: an adjective ("a 1969 film") or a unique event. In Russian and Ukrainian, which no
@@ -261,7 +252,6 @@ fn date_of<'d, 'a>(
         };
         let is_same = match event {
             Event::Adjective => is_adjective(before),
-            Event::Of { word, .. } if is_of_another_verb(before, word, passage) => false,
             Event::Of { word, names } => {
                 let around = around(before, after, passage);
                 around.event.contains(word) && names.iter().all(|name| around.names.contains(name))
@@ -271,14 +261,6 @@ fn date_of<'d, 'a>(
     };
     let mut found = (0..inside.len()).filter_map(is_of);
     found.next().filter(|_| found.next().is_none())
-}
-
-/// Whether the clause has its own verb: "the hospital will not close, the board said on 10 November" dates the
-/// statement.
-fn is_of_another_verb(before: &str, event: &str, passage: &TextProfile) -> bool {
-    let last = last_clause(before);
-    let has_verb = verbs::words(last).iter().any(|word| verbs::is_past(word));
-    last.len() < before.len() && has_verb && !content(last, passage).iter().any(|stem| stem == event)
 }
 
 struct Around {
@@ -312,13 +294,6 @@ fn clause(words: &str) -> &str {
     let words = words.get(..stop).unwrap_or(words);
     let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.has(word.trim_end()));
     words.get(..joined.map(str::len).sum()).unwrap_or(words)
-}
-
-fn last_clause(words: &str) -> &str {
-    let tail = words.rsplit([',', ';', ':', '(', ')', '—', '–']).next().unwrap_or(words);
-    let joined = tail.split_inclusive(char::is_whitespace).rev();
-    let length: usize = joined.take_while(|word| !JOINING.has(word.trim_end())).map(str::len).sum();
-    tail.get(tail.len() - length..).unwrap_or(tail)
 }
 
 /// The words between two dates, without the first one's clause if that ends.

@@ -2,10 +2,9 @@
 
 use chrono::TimeDelta;
 
-use super::counted::{PEOPLE, thing};
-use super::{sentence_at, within};
+use super::{PEOPLE, sentence_at, thing, within};
 use crate::profile::TextProfile;
-use corroborate_language::lexicon::{Parts, Words};
+use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::Quantity;
 use corroborate_language::word_list::WordList;
 
@@ -62,13 +61,6 @@ pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, 
         && less > 0.0
         && more <= FARTHEST_MOVE * less
         && speaks_of(claim, ours, &LEVELS)
-}
-
-pub(super) fn is_of_one_day(claim: &TextProfile, ours: &Quantity) -> bool {
-    static DAYS: Parts = Parts::of("figures.of_one_day");
-    sentence_at(claim, ours.start)
-        .and_then(|own| claim.text.get(own.start..own.end))
-        .is_some_and(|own| DAYS.stands_in(&own.to_lowercase()))
 }
 
 fn speaks_of(claim: &TextProfile, figure: &Quantity, stems: &WordList) -> bool {

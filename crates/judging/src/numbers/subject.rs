@@ -5,19 +5,15 @@ use std::collections::HashSet;
 
 use crate::names::Names;
 use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
-use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
-use corroborate_language::numbers::{Quantity, Unit};
+use corroborate_language::numbers::Unit;
 use corroborate_language::tokens;
 use corroborate_language::word_list::WordList;
 
-use super::counted::{PEOPLE, REPORTING};
-use super::says_every_name;
+use super::{PEOPLE, REPORTING};
 
 /// Weighted share of the claim's words that may be missing, except names and figures.
 const REMAINDER: f64 = 0.2;
-
-static JOINING: Words = Words::of("figures.joining_verb");
 
 /// Stems for a direction or outcome; never the claim word that may be missing.
 static DIRECTIONS: Words = Words::of("stance.direction");
@@ -48,11 +44,11 @@ pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfil
     has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
 
-/// A longer stretch before the verb is a clause.
-const LONGEST_LEAD: usize = 5;
+/// Verbs between a subject and its figure.
+static JOINING: Words = Words::of("figures.joining_verb");
 
-/// Minimum words of a beginning that is recognised anywhere.
-const QUOTED: usize = 3;
+/// Maximum words of a subject; a longer stretch before the verb is a clause.
+const LONGEST_SUBJECT: usize = 5;
 
 struct Required {
     stem: String,
@@ -65,31 +61,19 @@ pub(super) struct Subject<'a> {
     claim: &'a TextProfile,
     names: &'a Names,
     required: Vec<Required>,
-    /// The passage has every name of the claim.
-    named: bool,
-    /// The passage has another of the numbered names.
-    renumbered: bool,
-    /// Words of dates and figures.
+    /// Stems of the passage's figures and dates.
     figures: HashSet<String>,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(claim: &'a TextProfile, passage: &'a TextProfile, names: &'a Names) -> Self {
-        Self {
-            claim,
-            names,
-            required: required(claim),
-            named: names.found() >= 1.0 && says_every_name(claim, passage),
-            renumbered: names_another_number(claim, passage),
-            figures: figure_stems(passage),
-        }
+    pub(super) fn new(claim: &'a TextProfile, passage: &TextProfile, names: &'a Names) -> Self {
+        Self { claim, names, required: required(claim), figures: figure_stems(passage) }
     }
 
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if !self.named
+        if self.names.found() < 1.0
             || !self.names.stand_in(sentence)
-            || self.renumbered
-            || self.leads_elsewhere(sentence)
+            || self.has_wider_subject(sentence)
             || is_of_another_group(self.claim, sentence)
         {
             return false;
@@ -108,39 +92,24 @@ impl<'a> Subject<'a> {
         all > 0.0 && missing <= REMAINDER * all || (all <= 0.0 && !self.claim.entities.is_empty())
     }
 
-    /// The beginning occurs and the sentence has no other subject. The caller checks names and most words.
-    pub(super) fn is_borne_in(&self, sentence: &SentenceProfile, passage: &TextProfile) -> bool {
-        !self.renumbered
-            && !self.leads_elsewhere(sentence)
-            && (!self.claim.sentences.iter().any(|own| lead(own).is_some())
-                || self.required.first().is_none_or(|word| passage.has_stem(&word.stem)))
-    }
-
-    /// Whether the sentence has another subject: "life on Earth is …" names more before its verb than "the Earth is …".
-    fn leads_elsewhere(&self, sentence: &SentenceProfile) -> bool {
-        let Some(ours) = self.claim.sentences.iter().find_map(lead) else { return false };
-        let Some(theirs) = lead(sentence) else { return false };
-        let (ours, theirs) = (content(ours), content(theirs));
-        // A quotation keeps a longer beginning whole.
-        let quoted = ours.len() >= QUOTED && theirs.ends_with(&ours);
-        let shared = theirs.iter().any(|stem| ours.contains(stem));
-        let more = |stem: &&str| {
-            !self.claim.has_stem(stem)
-                && !self.figures.contains(*stem)
-                && !is_light(stem)
-                && !self.claim.name_stems.iter().flatten().any(|name| name == stem)
-        };
-        theirs.len() <= LONGEST_LEAD && shared && !quoted && theirs.iter().any(more)
+    /// Whether the sentence's subject begins with other words: "life on Earth is …" for "the Earth is …", but not "the
+    /// speed of light in vacuum is …" for "the speed of light is …".
+    fn has_wider_subject(&self, sentence: &SentenceProfile) -> bool {
+        let Some(ours) = self.claim.sentences.iter().find_map(subject_words) else { return false };
+        let Some(theirs) = subject_words(sentence) else { return false };
+        let is_more = |stem: &&str| !self.claim.has_stem(stem) && !is_light(stem) && !self.figures.contains(*stem);
+        theirs.len() <= LONGEST_SUBJECT
+            && theirs.first() != ours.first()
+            && theirs.iter().any(|stem| ours.contains(stem))
+            && theirs.iter().any(is_more)
     }
 }
 
-fn lead(sentence: &SentenceProfile) -> Option<&[SentenceWord]> {
+/// Returns the content words before the verb.
+fn subject_words(sentence: &SentenceProfile) -> Option<Vec<&str>> {
     let verb = sentence.words.iter().position(|word| JOINING.has(&word.text))?;
-    sentence.words.get(..verb)
-}
-
-fn content(words: &[SentenceWord]) -> Vec<&str> {
-    words.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect()
+    let before: &[SentenceWord] = sentence.words.get(..verb)?;
+    Some(before.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect())
 }
 
 /// Words for people and reporting never identify a subject.
@@ -176,29 +145,4 @@ fn required(claim: &TextProfile) -> Vec<Required> {
         required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
     }
     required
-}
-
-/// Whether the passage has another numbered name: "Apollo 12" against only Apollo 11.
-fn names_another_number(claim: &TextProfile, passage: &TextProfile) -> bool {
-    claim.quantities.iter().filter_map(|ours| Some((ours, name_before(claim, ours)?))).any(|(ours, name)| {
-        let mut twins = passage
-            .quantities
-            .iter()
-            .filter(|theirs| name_before(passage, theirs).is_some_and(|other| other == name))
-            .peekable();
-        twins.peek().is_some() && !twins.any(|theirs| (theirs.low - ours.low).abs() < 1e-9)
-    })
-}
-
-/// The word before a bare number, in lower case. Not a place: "in Odesa 37 people".
-fn name_before(text: &TextProfile, quantity: &Quantity) -> Option<String> {
-    if !matches!(quantity.unit, Unit::None | Unit::Identifier) {
-        return None;
-    }
-    let before = text.text.get(..quantity.start)?.trim_end_matches([' ', '\u{a0}', '-', '‑']);
-    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
-    let is_place = |word: &str| {
-        text.entities.iter().any(|name| name.kind == EntityKind::Loc && name.text.split(' ').next_back() == Some(word))
-    };
-    (word.chars().next()?.is_uppercase() && !is_place(word)).then(|| word.to_lowercase())
 }

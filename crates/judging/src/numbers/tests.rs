@@ -214,44 +214,28 @@ fn a_figure_about_another_subject_neither_agrees_nor_differs() {
         ("Life on Earth is about 3.7 billion years old.", "The Earth is about 4.54 billion years old.", None),
         ("The Earth is about 4.54 billion years old.", "Life on Earth is about 3.7 billion years old.", None),
         ("Life on Earth is about 4.54 billion years old.", "The Earth is about 4.54 billion years old.", None),
-        ("Apollo 12 landed on the Moon in November 1969.", "Apollo 11 landed on the Moon in July 1969.", None),
         ("Возраст Вселенной — 13,8 миллиарда лет.", "Возраст Земли — 4,54 миллиарда лет.", None),
         ("Вік Всесвіту — 13,8 мільярда років.", "Вік Землі — 4,54 мільярда років.", None),
+        (
+            "The speed of light is 200,000 km per second.",
+            "The speed of light in vacuum is exactly 299,792,458 metres per second.",
+            Some(false),
+        ),
+        (
+            "Скорость света — 200 000 км в секунду.",
+            "Скорость света в вакууме — 299 792 458 метров в секунду.",
+            Some(false),
+        ),
+        (
+            "Швидкість світла — 300 000 кілометрів за секунду.",
+            "Швидкість світла у вакуумі — 299 792 458 метрів на секунду.",
+            Some(true),
+        ),
         ("Возраст моста — 300 лет.", "Возраст моста — 90 лет.", Some(false)),
         ("Вік мосту — 300 років.", "Вік мосту — 90 років.", Some(false)),
     ];
     for (claim, passage, expected) in rows {
         assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
-    }
-}
-
-#[test]
-fn figures_that_change_places_disagree_and_bear_nothing_out() {
-    for (claim, passage) in [
-        ("Russia fired 50 missiles and 100 drones at Kyiv.", "Russia fired 100 missiles and 50 drones at Kyiv."),
-        ("The storm killed 12 people and destroyed 30 houses.", "The storm killed 30 people and destroyed 12 houses."),
-        ("Россия выпустила по Киеву 50 ракет и 100 дронов.", "Россия выпустила по Киеву 100 ракет и 50 дронов."),
-        ("Росія випустила по Києву 50 ракет і 100 дронів.", "Росія випустила по Києву 100 ракет і 50 дронів."),
-    ] {
-        let found = compared(claim, passage);
-        assert_eq!(found.num_ok, Some(false), "{claim} / {passage}: {found:?}");
-        let (ours, theirs) = (profile(claim), profile(passage));
-        assert!(!all_found(&ours, &theirs, &Names::new(&ours, &theirs)), "{claim} / {passage}");
-        assert_eq!(compared(claim, claim).num_ok, Some(true), "{claim}");
-    }
-}
-
-#[test]
-fn by_how_much_is_not_to_how_much() {
-    for (claim, passage, same) in [
-        ("The company cut its staff by 10 %.", "The company cut its staff to 10 %.", "Its staff was cut by 10 %."),
-        ("Компания сократила штат на 10 %.", "Компания сократила штат до 10 %.", "Компания сократила штат на 10 %."),
-        ("Компанія скоротила штат на 10 %.", "Компанія скоротила штат до 10 %.", "Компанія скоротила штат на 10 %."),
-    ] {
-        assert_eq!(compared(claim, passage).num_ok, None, "{claim} / {passage}");
-        let (ours, theirs) = (profile(claim), profile(passage));
-        assert!(!all_found(&ours, &theirs, &Names::new(&ours, &theirs)), "{claim} / {passage}");
-        assert_ne!(compared(claim, same).num_ok, Some(false), "{claim} / {same}");
     }
 }
 
@@ -274,39 +258,6 @@ fn before_and_after_leave_a_time_open() {
     ];
     for (claim, passage, expected) in rows {
         assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
-    }
-}
-
-#[test]
-fn identifiers_are_exact_and_counts_keep_their_tolerance() {
-    let rows = [
-        ("The Zandor port is 4712.", "The Zandor port is 4711.", Some(false)),
-        ("The Zandor port is 4711.", "The Zandor port is 4711.", Some(true)),
-        ("The Zandor port is 4712.", "Service: Zandor, Port: 4711.", Some(false)),
-        ("The order number is 48214.", "The order number is 48213.", Some(false)),
-        ("The version of Zandor is 3.15.", "The version of Zandor is 3.14.", Some(false)),
-        ("The address of Zandor is 192.168.10.15.", "The address of Zandor is 192.168.10.14.", Some(false)),
-        ("Порт Зандора — 4712.", "Порт Зандора — 4711.", Some(false)),
-        ("Номер замовлення: 48214.", "Номер замовлення: 48213.", Some(false)),
-        ("Flight 370 was late.", "Flight 371 was late.", None),
-        ("The fire killed 1001 people.", "The fire killed 1000 people.", Some(true)),
-        ("The city has 12.6 million people.", "The city has 12.5 million people.", Some(true)),
-    ];
-    for (claim, passage, expected) in rows {
-        assert_eq!(compared(claim, passage).num_ok, expected, "{claim} / {passage}");
-    }
-    for (claim, passage) in [
-        ("Zandor listens on port 4712.", "Zandor listens on port 4711."),
-        ("The server returned HTTP status code 503.", "The server returned HTTP status code 502."),
-        ("We run version 3.15 of Zandor.", "We run version 3.14 of Zandor."),
-        ("Zandor runs at 192.168.10.15.", "Zandor runs at 192.168.10.14."),
-        ("Зандор слушает порт 4712.", "Зандор слушает порт 4711."),
-        ("Зандор слухає порт 4712.", "Зандор слухає порт 4711."),
-    ] {
-        let (claim, passage) = (profile(claim), profile(passage));
-        let names = Names::new(&claim, &passage);
-        assert!(!all_found(&claim, &passage, &names), "{} / {}", claim.text, passage.text);
-        assert!(all_found(&claim, &claim, &Names::new(&claim, &claim)), "{}", claim.text);
     }
 }
 
@@ -333,19 +284,6 @@ fn texts_that_may_both_be_true_do_not_disagree() {
         ),
         ("The vote in Georgia will be held on Saturday.", "The vote in Georgia will be held on 25 May 2024.", "en"),
         ("The mayor of Odesa resigned on Monday.", "The mayor of Odesa resigned on 19 May 2024.", "en"),
-        (
-            "The unemployment rate in Spain is 12 percent.",
-            "In 2013 the unemployment rate in Spain was 26 percent.",
-            "en",
-        ),
-        ("Apple earned $97 billion in 2023.", "In the first quarter of 2023 Apple earned $24 billion.", "en"),
-        ("The attack on Kharkiv wounded 30 people.", "The attack on Kharkiv wounded another 13 people.", "en"),
-        ("При атаке на Харьков пострадали 30 человек.", "При атаке на Харьков пострадали ещё 13 человек.", "ru"),
-        (
-            "The bridge in Genoa cost 200 million euros.",
-            "The bridge in Genoa cost 20 million euros more than planned.",
-            "en",
-        ),
         ("Mozambique reported 25 000 cases of cholera.", "Mozambique reported 25,000 cases of cholera.", "en"),
         ("The police in Rome arrested 12 of 20 suspects.", "The police in Rome arrested 12 suspects.", "en"),
     ] {
@@ -353,19 +291,6 @@ fn texts_that_may_both_be_true_do_not_disagree() {
         let check = compare(&at(claim), &at(passage));
         assert_ne!(check.num_ok, Some(false), "{claim} / {passage}: {check:?}");
     }
-}
-
-#[test]
-fn what_was_left_and_what_was_come_to_are_two_figures() {
-    let check = |claim: &str, passage: &str| {
-        let at = |text: &str| TextProfile::new(text, Some("en"), Some(on(1)), &[]);
-        compare(&at(claim), &at(passage)).num_ok
-    };
-    let rose = "Unemployment in Greece rose from 9 percent to 12 percent.";
-    assert_eq!(check("Unemployment in Greece rose to 12 percent.", rose), Some(true));
-    assert_ne!(check("Unemployment in Greece rose to 9 percent.", rose), Some(true));
-    assert_eq!(check(rose, rose), Some(true));
-    assert_ne!(check("Ukraine shot down 12 missiles.", "Ukraine shot down 9 of 12 missiles."), Some(true));
 }
 
 #[test]
@@ -412,29 +337,4 @@ fn a_figure_told_to_other_digits_agrees_where_it_rounds_to_the_other() {
     assert_eq!(ok(&turnout("62 %"), &turnout("61.37 %")), None);
     assert_eq!(ok(&turnout("61.8 %"), &turnout("61.37 %")), None);
     assert_eq!(ok(&turnout("66 %"), &turnout("61.37 %")), Some(false));
-}
-
-#[test]
-fn the_figure_of_a_year_earlier_is_not_this_years() {
-    let check = |passage: &str| {
-        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
-        compare(&profile("The army lost 300 soldiers."), &profile(passage)).num_ok
-    };
-    assert_eq!(check("The army lost 300 soldiers, compared with 350 soldiers a year earlier."), Some(true));
-    assert_ne!(check("The army lost 350 soldiers, compared with 300 soldiers a year earlier."), Some(true));
-}
-
-#[test]
-fn a_night_is_one_across_midnight_and_not_the_next() {
-    let differs = |published: &str| {
-        let at = |text: &str, day: &str| TextProfile::new(text, Some("en"), day.parse().ok(), &[]);
-        let claim = at("Russia fired 100 drones at Kyiv overnight.", "2026-05-10T22:00:00Z");
-        compare(&claim, &at("Russia fired 60 drones at Kyiv overnight.", published)).num_ok == Some(false)
-    };
-    for day in ["2026-05-10T00:00:00Z", "2026-05-11T06:00:00Z"] {
-        assert!(differs(day), "{day}");
-    }
-    for day in ["2026-05-12T06:00:00Z", "2026-05-09T06:00:00Z"] {
-        assert!(!differs(day), "{day}");
-    }
 }

@@ -183,7 +183,6 @@ fn frequent() -> BTreeSet<String> {
 
 /// Roles that may match names, and why.
 const OF_NAMES: &[(&str, &str)] = &[
-    ("numbers.money.nation", "money is told apart by its nation: \"австралийских долларов\""),
     ("recurrence.again", "asked of words that are no names"),
     ("recurrence.once", "asked of words that are no names"),
     ("sources.agency", "names of agencies are names"),

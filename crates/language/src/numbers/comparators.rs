@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Comparator, Reader, Stated, units, words};
-use crate::lexer::{Kind, Lexeme};
-use crate::lexicon::{self, Entry, Values, Words};
-use crate::{dates, tokens};
+use super::{Comparator, Reader, units};
+use crate::dates;
+use crate::lexer::Lexeme;
+use crate::lexicon::{self, Entry, Words};
 
 /// The longest match wins, so "no more than" is not "more than".
 const BEFORE_SIGNS: &[(Comparator, &str)] = &[
@@ -27,64 +27,23 @@ const AFTER_SIGNS: &[(Comparator, &str)] = &[(Comparator::AtLeast, "+")];
 /// Prepositions between comparator and number.
 static PREPOSITIONS: Words = Words::of("numbers.comparators.prepositions");
 
-/// Words that make "больше" a comparison.
-static THAN: Words = Words::of("numbers.comparators.than");
-
 impl Reader<'_> {
-    /// Returns the comparator before a number, unless a change, period or minus explains it.
-    pub(super) fn comparator(&self, index: usize, stated: Stated) -> Comparator {
+    /// Returns the comparator before a number, or after its unit.
+    pub(super) fn comparator(&self, index: usize, end: usize) -> Comparator {
         // "Ниже -30": the comparator precedes the sign.
-        let told = index - usize::from(self.is_negative(index));
-        let comparator = before(&self.lexemes, told).unwrap_or(Comparator::Exact);
-        let means_nothing = match comparator {
+        let start = index - usize::from(self.is_negative(index));
+        let is_new_value = || {
+            let comes_to = matches!(self.word_at(start.checked_sub(1)), Some("до" | "to"));
+            self.closes_a_change(index) || (start < index && comes_to)
+        };
+        match before(&self.lexemes, start) {
             // "с 5 до 10" is a change; "похолодает до -30" a new value.
-            Comparator::AtMost => {
-                let comes_to = matches!(self.word_at(told.checked_sub(1)), Some("до" | "to"));
-                self.closes_a_change(index) || (told < index && comes_to)
-            }
-            Comparator::MoreThan => self.is_spread_over(told, stated),
-            _ => false,
-        };
-        if means_nothing { Comparator::Exact } else { comparator }
-    }
-
-    /// Returns the comparator after the unit or after one or two counted words.
-    pub(super) fn told_after(&self, end: usize, counts: bool) -> Comparator {
-        let behind = || (1..=2).filter(|_| counts).find_map(|counted| self.after_the_counted(end, counted));
-        after(&self.lexemes, end).or_else(behind).unwrap_or(Comparator::Exact)
-    }
-
-    /// Reads "20 games or more", but not "5 books or more paper" or "three songs and more".
-    fn after_the_counted(&self, end: usize, taken: usize) -> Option<Comparator> {
-        let at = end + taken;
-        let content = |at: usize| {
-            let lexeme = self.lexemes.get(at).filter(|lexeme| lexeme.word().is_some())?;
-            (!tokens::content_stems(lexeme.text, self.language).is_empty()).then_some(lexeme)
-        };
-        let told = |word: &str| COUNTED_AFTER.get(word);
-        let counted = |at: usize| content(at).and_then(Lexeme::word).is_some_and(|word| told(word).is_none());
-        (end..at).all(counted).then_some(())?;
-        let comparator = told(self.word_at(Some(at + 1))?)?;
-        let next = self.lexemes.get(at + 2);
-        let ends = next.is_none_or(|next| matches!(next.kind, Kind::Sign(_)) && units::currency_sign(next).is_none());
-        let goes_on = match self.word_at(Some(at))? {
-            "or" => {
-                let than = next.and_then(Lexeme::word).is_some_and(|word| matches!(word, "than" | "of"));
-                let number = next.and_then(Lexeme::word).and_then(words::cardinal).is_some();
-                ends || number || (!than && content(at + 2).is_none())
-            }
-            "или" | "або" | "чи" => {
-                let word = next.and_then(Lexeme::word).filter(|word| !THAN.has(word));
-                ends || word.is_some_and(|word| words::cardinal(word).is_none() && content(at + 2).is_none())
-            }
-            "и" | "і" | "та" | "й" => ends,
-            _ => false,
-        };
-        goes_on.then_some(comparator)
+            Some(Comparator::AtMost) if is_new_value() => None,
+            found => found.or_else(|| after(&self.lexemes, end)),
+        }
+        .unwrap_or(Comparator::Exact)
     }
 }
-
-static COUNTED_AFTER: Values<Comparator> = Values::of("numbers.comparators.counted_after", named);
 
 /// Returns the comparator before `index`.
 pub(super) fn before(lexemes: &[Lexeme<'_>], index: usize) -> Option<Comparator> {

@@ -1,14 +1,24 @@
-//! Reads pairs of numbers: ranges, changes, dimensions, results, feet with inches.
+//! Reads pairs of numbers: ranges, changes, dimensions, results, durations in two units.
 //!
 //! Words: `numbers.ranges.*` in the lexicon.
 
-use super::{Comparator, Quantity, Reader, Stated, Unit, comparators, units};
+use super::units::ParsedUnit;
+use super::{Comparator, Quantity, Reader, Stated, Unit, comparators};
+use crate::function_words::AND_OR_Y;
 use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::Words;
 
+/// Joining words after a hyphen: "5- to 10-year-olds".
 static JOINING: Words = Words::of("numbers.ranges.joining");
 
+/// "And" and "or", which list two figures.
 static LISTING: Words = Words::of("numbers.ranges.listing");
+
+/// "from 5 to 10" as one range.
+static RANGING: Words = Words::of("numbers.ranges.ranging");
+
+/// Names of results; two figures before them are no range.
+static RESULTS: Words = Words::of("numbers.ranges.results");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
@@ -18,28 +28,7 @@ enum Joint {
     Two,
 }
 
-/// "from 5 to 10" as one range.
-static RANGING: Words = Words::of("numbers.ranges.ranging");
-
-static SPREAD: Words = Words::of("numbers.ranges.spread");
-static PARTS: Words = Words::of("numbers.ranges.parts");
-
-/// Names of results; two figures before them are no range.
-static RESULTS: Words = Words::of("numbers.ranges.results");
-
-static SCORED: Words = Words::of("numbers.ranges.scored");
-
-/// Ratios: "масштаб — 1:5".
-static SCALES: Words = Words::of("numbers.ranges.scales");
-
-/// Metres.
-const INCH: f64 = 0.0254;
-
 impl Reader<'_> {
-    pub(super) fn word_at(&self, at: Option<usize>) -> Option<&str> {
-        at.and_then(|at| self.lexemes.get(at)).and_then(Lexeme::word)
-    }
-
     fn joint(&self, index: usize, end: usize) -> Option<Joint> {
         let connector = self.lexemes.get(end)?;
         if matches!(connector.kind, Kind::Sign('-' | '–' | '—' | '−' | '‑')) {
@@ -51,7 +40,7 @@ impl Reader<'_> {
         // A minus sign may be between the words.
         let signed = usize::from(self.is_negative(index) && self.word_at(index.checked_sub(1)).is_none());
         let before = self.word_at(index.checked_sub(1 + signed));
-        let ranging = index.checked_sub(2 + signed).and_then(|at| self.word_at(Some(at)));
+        let ranging = self.word_at(index.checked_sub(2 + signed));
         match (connector.word()?, before) {
             // "between the ages of 35 and 54"
             ("and", Some("of")) if ranging == Some("ages") => Some(Joint::Range),
@@ -66,87 +55,32 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a result ("a score of 3:1") before it is taken for a time. It counts nothing: the order may be reversed
-    /// elsewhere.
-    pub(super) fn score(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
-        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
-        let scored = |word: &str| word.starts_with("рахун") || SCORED.has(word);
-        let joined = matches!(back(1), Some("of" | "by" | "with"));
-        let told =
-            back(1).is_some_and(scored) || (joined && back(2).is_some_and(scored)) || self.is_a_closing_score(index);
-        let glued = |at: usize| {
-            self.lexemes.get(at).is_some_and(|sign| sign.is_sign(':'))
-                && self.glued(at - 1, at)
-                && self.glued(at, at + 1)
-        };
-        // "2:01:09" is a time.
-        let seconds = glued(index + 3) && self.lexemes.get(index + 4).is_some_and(Lexeme::is_number);
-        let colon = glued(index + 1) && !seconds;
-        let padded = |lexeme: &&Lexeme<'_>| lexeme.text.len() > 1 && lexeme.text.starts_with('0');
-        let figure = |at: usize| self.lexemes.get(at).filter(|lexeme| !padded(lexeme));
-        let number = |at: usize| figure(at).and_then(Lexeme::integer).filter(|points| *points < 1000);
-        let (ours, theirs) = (number(index)?, number(index + 2)?);
-        let one = |at: usize, points: u32| {
-            let points = f64::from(points);
-            let figure = self.finish(at, at + 1, (points, points), Unit::None, Comparator::Exact, 1.0);
-            Quantity { counted: Vec::new(), ..figure }
-        };
-        (told && colon).then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
-    }
-
-    /// Whether a result ends the sentence: "Закончил начатое - 1:0." Minutes have two digits.
-    fn is_a_closing_score(&self, index: usize) -> bool {
-        let dash = index.checked_sub(1).filter(|at| {
-            self.lexemes.get(*at).is_some_and(|dash| matches!(dash.kind, Kind::Sign('-' | '–' | '—')))
-                && !self.glued(*at, index)
-        });
-        let scales = |at: usize| self.word_at(at.checked_sub(1)).is_some_and(|word| SCALES.has(word));
-        let short = self.lexemes.get(index + 2).is_some_and(|theirs| theirs.text.len() == 1);
-        let ends = self.lexemes.get(index + 3).is_none_or(|end| {
-            matches!(end.kind, Kind::Sign('.' | '!' | '?' | '…' | ';')) && !self.glued(index + 3, index + 4)
-        });
-        dash.is_some_and(|at| !scales(at)) && short && ends
-    }
-
-    /// Whether "over" means "throughout": "Written over sixty years".
-    pub(super) fn is_spread_over(&self, index: usize, stated: Stated) -> bool {
-        let back = |steps: usize| index.checked_sub(steps).and_then(|at| self.word_at(Some(at)));
-        let behind = self.word_at(Some(stated.end));
-        // A count: "Has recorded over 40 hours".
-        if back(1) != Some("over") || matches!(back(3), Some("has" | "have" | "had")) {
-            return false;
-        }
-        let time = stated.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")));
-        if let Some(time) = time.filter(|_| back(2).is_some_and(|word| SPREAD.has(word))) {
-            // An amount: "Filmed over 20 hours of tape".
-            let hours_of = behind == Some("of") && time.unit == Unit::Measure("s") && time.factor <= 3600.0;
-            return !(hours_of || matches!(behind, Some("ago" | "earlier" | "before")));
-        }
-        // "five, five-minute rounds"
-        let described = self.lexemes.get(stated.end).is_some_and(|sign| sign.is_sign(','))
-            && self.lexemes.get(stated.end + 2).is_some_and(|sign| sign.is_sign('-'));
-        let farther = self.word_at(Some(stated.end + 4)).filter(|_| described);
-        let parts = behind.or(farther).is_some_and(|word| PARTS.has(word));
-        let joined = matches!(back(2), Some("in" | "for" | "of" | "than"));
-        parts && !joined && (2..=6).any(|steps| back(steps).is_some_and(|word| SPREAD.has(word)))
-    }
-
     /// Whether both are one approximate count: "three or four days".
     fn is_one_more(&self, index: usize, end: usize) -> bool {
         let (first, second) = (self.value(index), self.value(end + 1));
         first.zip(second).is_some_and(|(first, second)| {
-            !first.ordinal
-                && !second.ordinal
-                && first.scaled.is_none()
-                && (second.amount - first.amount - 1.0).abs() < 1e-9
+            !first.is_ordinal && !second.is_ordinal && (second.amount - first.amount - 1.0).abs() < 1e-9
         })
     }
 
-    /// Returns the index of the joining word, also after a hyphen: "5- to 10-year-olds".
-    fn connector(&self, end: usize) -> usize {
-        let hyphen = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('-'));
-        let joins = JOINING.has_this(self.word_at(Some(end + 1)));
-        end + usize::from(hyphen && joins)
+    /// Reads the two figures of a result, "3:1". Minutes of a time have two digits.
+    pub(super) fn result(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
+        let points = |at: usize| self.lexemes.get(at).and_then(Lexeme::integer);
+        let is_colon = |at: usize| self.lexemes.get(at).is_some_and(|sign| sign.is_sign(':'));
+        let is_short = self.lexemes.get(index + 2).is_some_and(|theirs| theirs.text.len() == 1);
+        let (ours, theirs) = (points(index)?, points(index + 2)?);
+        let is_result = is_short
+            && is_colon(index + 1)
+            && !is_colon(index + 3)
+            && self.glued(index, index + 1)
+            && self.glued(index + 1, index + 2);
+        let one = |at: usize, points: u32| {
+            let points = f64::from(points);
+            // It counts nothing: the order may be reversed elsewhere.
+            let figure = self.finish(at, at + 1, (points, points), Unit::None, Comparator::Exact, 1.0);
+            Quantity { counted: Vec::new(), ..figure }
+        };
+        is_result.then(|| (vec![one(index, ours), one(index + 2, theirs)], index + 3))
     }
 
     /// Reads one quantity ("5–10", "between 5 and 10", "от 5 до 10") or two ("from 5 to 10 million", "30 × 28 cm"). The
@@ -155,107 +89,85 @@ impl Reader<'_> {
         &self,
         index: usize,
         first: Stated,
-        sign_unit: Option<units::Found>,
+        sign_unit: Option<ParsedUnit>,
     ) -> Option<(Vec<Quantity>, usize)> {
-        let connector = self.connector(first.end);
+        let hyphen = self.lexemes.get(first.end).is_some_and(|sign| sign.is_sign('-'));
+        let connector = first.end + usize::from(hyphen && JOINING.has_this(self.word_at(Some(first.end + 1))));
         let joint = self.joint(index, connector)?;
-        // Days: "Три дня — 18, 23 и 26 января".
-        if self.is_a_day_of_a_list(connector + 1) {
-            return None;
-        }
         let (second_sign, start) = self.currency_before(connector + 1);
-        let value = self.value(start).filter(|value| !value.ordinal)?;
+        let value = self.value(start).filter(|value| !value.is_ordinal)?;
         let (unit, end) = self.unit_after(value);
-        let (unit, end) =
-            if joint == Joint::Two && unit.is_none() && !self.is_a_change(connector) && !self.is_listed(connector) {
-                self.inches(value.next).map_or((unit, end), |(unit, end)| (Some(unit), end))
-            } else {
-                (unit, end)
-            };
         // Two units: "Rose 3.5 per cent to £2.3bn".
         let theirs = second_sign.or(unit);
         if first.unit.zip(theirs).is_some_and(|(first, second)| first.unit != second.unit) {
             return None;
         }
-        let second = Stated { value, unit: second_sign.or(unit).or(sign_unit).or(first.unit), end, bare: false };
+        let second = Stated { value, unit: theirs.or(sign_unit).or(first.unit), end, bare: false };
         let mut low = first;
-        if first.bare || (first.value.scaled.is_none() && sign_unit.is_some()) {
-            let factor = value.scaled.unwrap_or(1.0);
+        if first.bare || (first.value.scale.is_none() && sign_unit.is_some()) {
+            let factor = value.scale.unwrap_or(1.0);
             low.value.amount *= factor;
             low.value.last_digit *= factor;
             low.unit = second.unit;
         }
         // "From 114 billion to 81.5 billion dollars" has one unit, "3 million and $2 billion" two.
-        let both_scaled = first.value.scaled.is_some() && value.scaled.is_some();
-        if first.unit.is_none() && both_scaled && second_sign.is_none() {
+        if first.unit.is_none() && first.value.scale.is_some() && value.scale.is_some() && second_sign.is_none() {
             low.unit = second.unit;
         }
         let (a, digit, own) = low.in_base(low.value.amount);
         let (b, last_digit, unit) = second.in_base(value.amount);
+        let comparator = comparators::before(&self.lexemes, index);
         if joint == Joint::Two {
             // "from 10 to 12" may be times, so numbers that share nothing are read alone.
-            let sides = !self.is_a_change(connector) && !self.is_listed(connector);
-            let scaled = first.value.scaled.is_some() && low.unit.is_some() && first.unit.is_none();
-            let shares = scaled || first.bare && (second.unit.is_some() || value.scaled.is_some() || sides);
+            let joining = self.word_at(Some(connector));
+            let is_list = matches!(joining, Some("to" | "до")) || LISTING.has_this(joining);
+            let is_scaled = first.value.scale.is_some() && low.unit.is_some() && first.unit.is_none();
+            let shares = is_scaled || first.bare && (second.unit.is_some() || value.scale.is_some() || !is_list);
             return shares.then(|| {
                 // "About 50 and 30 metres": both are approximate.
-                let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+                let comparator = comparator.unwrap_or(Comparator::Exact);
                 let one = self.finish(index, first.end, (a, a), own, comparator, digit);
                 let other = self.finish(start, end, (b, b), unit, comparator, last_digit);
                 (vec![one, other], end)
             });
         }
         // "A 72–90 record": wins and defeats.
-        let result = self.word_at(Some(end)).is_some_and(|word| RESULTS.has(word))
-            || self.word_at(index.checked_sub(1)).is_some_and(|word| matches!(word, "went" | "finished"));
-        if result && first.bare && unit == Unit::None {
+        let is_result = self.word_at(Some(end)).is_some_and(|word| RESULTS.has(word))
+            || matches!(self.word_at(index.checked_sub(1)), Some("went" | "finished"));
+        if is_result && first.bare && unit == Unit::None {
             let one = self.finish(index, first.end, (a, a), own, Comparator::Exact, digit);
             let other = self.finish(start, end, (b, b), unit, Comparator::Exact, last_digit);
             return Some((vec![one, other], end));
         }
         // "won 3–1": a range never decreases. Only "about" applies to ranges.
-        let comparator = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
-        let comparator = comparator.unwrap_or(Comparator::Exact);
+        let comparator = comparator.filter(|told| *told == Comparator::About).unwrap_or(Comparator::Exact);
         (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, comparator, digit.min(last_digit))], end))
     }
 
-    /// Whether the cross joins dimensions: "1920x1080".
-    pub(super) fn is_a_side(&self, cross: usize) -> bool {
-        matches!(self.word_at(Some(cross)), Some("x" | "х"))
-            && self.glued(cross, cross + 1)
-            && self.lexemes.get(cross + 1).is_some_and(Lexeme::is_number)
-    }
-
-    fn is_a_change(&self, connector: usize) -> bool {
-        matches!(self.word_at(Some(connector)), Some("to" | "до"))
-    }
-
-    fn is_listed(&self, connector: usize) -> bool {
-        LISTING.has_this(self.word_at(Some(connector)))
-    }
-
-    /// Reads "in." after dimensions; otherwise "in" is a preposition.
-    fn inches(&self, next: usize) -> Option<(units::Found, usize)> {
-        let dot = self.lexemes.get(next + 1).is_some_and(|sign| sign.is_sign('.'));
-        let found = units::Found { unit: Unit::Measure("m"), factor: INCH, offset: 0.0, taken: 1 };
-        (self.word_at(Some(next)) == Some("in") && dot).then_some((found, next + 1))
-    }
-
-    /// Reads a height: "6-foot-4", "5 ft 11 in".
-    pub(super) fn feet_and_inches(&self, index: usize, feet: Stated) -> Option<(Vec<Quantity>, usize)> {
-        let unit = feet.end.checked_sub(1).and_then(|at| self.word_at(Some(at)))?;
-        matches!(unit, "foot" | "feet" | "ft").then_some(())?;
-        let hyphen = self.lexemes.get(feet.end).is_some_and(|sign| sign.is_sign('-'));
-        let at = feet.end + usize::from(hyphen);
-        let inches = self.lexemes.get(at)?.integer().filter(|inches| *inches < 12)?;
-        let named = matches!(self.word_at(Some(at + 1)), Some("in" | "inch" | "inches"));
-        if !(hyphen || named) {
-            return None;
+    /// Reads a duration in several units as one: "two years and eight months", "год с половиной".
+    pub(super) fn duration(&self, index: usize, first: Stated) -> Option<(Vec<Quantity>, usize)> {
+        let mut last = first.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")))?;
+        let (mut span, mut end) = (first.value.amount * last.factor, first.end);
+        while let Some((amount, unit, next)) = self.smaller_part(end, last) {
+            span = amount.mul_add(unit.factor, span);
+            (last, end) = (unit, next);
         }
-        let end = at + 1 + usize::from(named);
-        let height = feet.in_base(feet.value.amount).0 + f64::from(inches) * INCH;
-        let bounds = (height, height);
-        let comparator = comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
-        Some((vec![self.finish(index, end, bounds, Unit::Measure("m"), comparator, INCH)], end))
+        let comparator = || comparators::before(&self.lexemes, index).unwrap_or(Comparator::Exact);
+        (end > first.end)
+            .then(|| (vec![self.finish(index, end, (span, span), last.unit, comparator(), last.factor)], end))
+    }
+
+    /// Reads a half, or an amount of a smaller unit that is less than one larger unit.
+    fn smaller_part(&self, end: usize, larger: ParsedUnit) -> Option<(f64, ParsedUnit, usize)> {
+        if let Some(next) = self.and_a_half(end) {
+            return Some((0.5, larger, next));
+        }
+        let joining = usize::from(AND_OR_Y.has_this(self.word_at(Some(end))));
+        let value = self.value(end + joining).filter(|value| !value.is_ordinal && value.scale.is_none())?;
+        let (unit, next) = self.unit_after(value);
+        // Two: "two-year and six-month sentences".
+        let is_apart = self.lexemes.get(value.next).is_some_and(|sign| sign.is_sign('-'));
+        let unit = unit.filter(|unit| !is_apart && unit.unit == larger.unit && unit.factor < larger.factor)?;
+        (value.amount * unit.factor < larger.factor - 1e-9).then_some((value.amount, unit, next))
     }
 }

@@ -91,7 +91,7 @@ impl Reader<'_> {
     }
 
     /// Reads "½" and "3½".
-    pub(super) fn sign_of_a_fraction(&self, index: usize) -> Option<f64> {
+    pub(super) fn fraction(&self, index: usize) -> Option<f64> {
         self.lexemes.get(index).and_then(sign_value)
     }
 }

@@ -1,10 +1,11 @@
-//! Reads units and currency signs and converts to base units.
+//! Reads units and currencies and converts to base units.
 //!
 //! To add a unit: `numbers.currency` or `numbers.measure` in the lexicon.
 
 use crate::lexicon::{self, Values, Words};
 
-use super::{Unit, money};
+use super::values::Value;
+use super::{Reader, Unit, words};
 use crate::lexer::{Kind, Lexeme};
 
 static DEGREES: Words = Words::of("numbers.degree");
@@ -60,7 +61,7 @@ fn percent_word(word: &str) -> bool {
 
 /// Conversion: value × factor + offset.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ParsedUnit {
     pub(super) unit: Unit,
     pub(super) factor: f64,
     pub(super) offset: f64,
@@ -68,7 +69,7 @@ pub(super) struct Found {
     pub(super) taken: usize,
 }
 
-impl Found {
+impl ParsedUnit {
     fn plain(unit: Unit, taken: usize) -> Self {
         Self { unit, factor: 1.0, offset: 0.0, taken }
     }
@@ -79,13 +80,13 @@ impl Found {
 }
 
 /// Reads a unit; `glued` means no space after the number.
-pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
+pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<ParsedUnit> {
     let first = rest.first()?;
     if first.is_sign('%') {
-        return Some(Found::plain(Unit::Percent, 1));
+        return Some(ParsedUnit::plain(Unit::Percent, 1));
     }
     if let Some(code) = currency_sign(first) {
-        return Some(Found::plain(Unit::Currency(code), 1));
+        return Some(ParsedUnit::plain(Unit::Currency(code), 1));
     }
     if first.is_sign('°') || first.is_sign('º') {
         let fahrenheit = rest.get(1).and_then(Lexeme::word) == Some("f");
@@ -95,10 +96,10 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
     let word = first.word()?;
     let next = rest.get(1).and_then(Lexeme::word);
     match (word, next) {
-        ("per", Some("cent")) => return Some(Found::plain(Unit::Percent, 2)),
-        ("percentage", Some("point" | "points")) => return Some(Found::measure("pp", 1.0, 2)),
+        ("per", Some("cent")) => return Some(ParsedUnit::plain(Unit::Percent, 2)),
+        ("percentage", Some("point" | "points")) => return Some(ParsedUnit::measure("pp", 1.0, 2)),
         ("п", _) if rest.get(1).is_some_and(|l| l.is_sign('.')) && rest.get(2).and_then(Lexeme::word) == Some("п") => {
-            return Some(Found::measure("pp", 1.0, 3));
+            return Some(ParsedUnit::measure("pp", 1.0, 3));
         }
         (word, _) if DEGREES.has(word) => {
             let scale = next.is_some_and(|word| {
@@ -115,12 +116,12 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
         ("b", _) if rest.get(2).is_some_and(|c| c.text == "C") && rest.get(1).is_some_and(|l| l.is_sign('.')) => {
             return None;
         }
-        ("b", _) if !glued && first.text == "B" => return Some(Found::measure("B", 1.0, 1)),
+        ("b", _) if !glued && first.text == "B" => return Some(ParsedUnit::measure("B", 1.0, 1)),
         // Ringgit; lower case "myr" is years.
-        ("myr", _) if first.text == "MYR" => return Some(Found::plain(Unit::Currency("MYR"), 1)),
+        ("myr", _) if first.text == "MYR" => return Some(ParsedUnit::plain(Unit::Currency("MYR"), 1)),
         // "7h15" is a time of day.
         ("h", _) if first.text == "h" && !rest.get(1).is_some_and(|l| l.is_number() && l.start == first.end) => {
-            return Some(Found::measure("s", 3_600.0, 1));
+            return Some(ParsedUnit::measure("s", 3_600.0, 1));
         }
         // "5G" is a name.
         ("g" | "г", _) if first.text.starts_with(char::is_uppercase) => return None,
@@ -128,46 +129,46 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<Found> {
     }
     if percent_word(word) {
         let points = next.is_some_and(|word| word.starts_with("пункт"));
-        return Some(if points { Found::measure("pp", 1.0, 2) } else { Found::plain(Unit::Percent, 1) });
+        return Some(if points { ParsedUnit::measure("pp", 1.0, 2) } else { ParsedUnit::plain(Unit::Percent, 1) });
     }
     square_or_cubic(rest).or_else(|| currency_word(rest, word)).or_else(|| measure_word(rest, word))
 }
 
-fn currency_word(rest: &[Lexeme<'_>], word: &str) -> Option<Found> {
-    if let Some(code) = money::of_a_nation(rest) {
-        return Some(Found::plain(Unit::Currency(code), 2));
-    }
+fn currency_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
     // "100 US dollars", "100 долларов США".
     if matches!(word, "us" | "u") {
         let code = rest.get(1).and_then(Lexeme::word).and_then(|next| CURRENCY_WORDS.of_form(next, ENDING))?;
-        return Some(Found::plain(Unit::Currency(code), 2));
+        return Some(ParsedUnit::plain(Unit::Currency(code), 2));
     }
     let dollars_of = rest.get(1).and_then(Lexeme::word) == Some("сша");
-    CURRENCY_WORDS.of_form(word, ENDING).map(|code| Found::plain(Unit::Currency(code), 1 + usize::from(dollars_of)))
+    CURRENCY_WORDS
+        .of_form(word, ENDING)
+        .map(|code| ParsedUnit::plain(Unit::Currency(code), 1 + usize::from(dollars_of)))
 }
 
-fn measure_word(rest: &[Lexeme<'_>], word: &str) -> Option<Found> {
+fn measure_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
     let (base, factor) = MEASURE_WORDS.of_form(word, ENDING)?;
     let sign = |index: usize, sign: char| rest.get(index).is_some_and(|lexeme| lexeme.is_sign(sign));
     if base == "m" && sign(1, '²') {
-        return Some(Found::measure("m2", factor * factor, 2));
+        return Some(ParsedUnit::measure("m2", factor * factor, 2));
     }
     if base == "m" && sign(1, '³') {
-        return Some(Found::measure("m3", factor * factor * factor, 2));
+        return Some(ParsedUnit::measure("m3", factor * factor * factor, 2));
     }
-    if base == "m" && (sign(1, '/') || rest.get(1).and_then(Lexeme::word) == Some("per")) {
+    let is_per = sign(1, '/') || matches!(rest.get(1).and_then(Lexeme::word), Some("per" | "в" | "на" | "за"));
+    if base == "m" && is_per {
         let seconds = match rest.get(2).and_then(Lexeme::word) {
-            Some("h" | "hour" | "ч" | "час" | "год") => 3600.0,
-            Some("s" | "sec" | "second" | "с" | "сек") => 1.0,
-            _ => return Some(Found::measure(base, factor, 1)),
+            Some("h" | "hour" | "ч" | "час" | "год" | "годину") => 3600.0,
+            Some("s" | "sec" | "second" | "с" | "сек" | "секунду") => 1.0,
+            _ => return Some(ParsedUnit::measure(base, factor, 1)),
         };
-        return Some(Found::measure("m/s", factor / seconds, 3));
+        return Some(ParsedUnit::measure("m/s", factor / seconds, 3));
     }
-    Some(Found::measure(base, factor, 1))
+    Some(ParsedUnit::measure(base, factor, 1))
 }
 
 /// Reads "sq km", "кв. км", "cubic metres", "куб. м".
-fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<Found> {
+fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<ParsedUnit> {
     let word = rest.first()?.word()?;
     let square = matches!(word, "sq" | "square" | "кв") || word.starts_with("квадратн");
     let cubic = matches!(word, "cu" | "cubic" | "куб") || word.starts_with("кубическ") || word.starts_with("кубічн");
@@ -176,16 +177,71 @@ fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<Found> {
     let (base, factor) = MEASURE_WORDS.of_form(rest.get(1 + dot)?.word()?, ENDING)?;
     (base == "m").then_some(())?;
     Some(if square {
-        Found::measure("m2", factor * factor, 2 + dot)
+        ParsedUnit::measure("m2", factor * factor, 2 + dot)
     } else {
-        Found::measure("m3", factor * factor * factor, 2 + dot)
+        ParsedUnit::measure("m3", factor * factor * factor, 2 + dot)
     })
 }
 
-fn temperature(fahrenheit: bool, taken: usize) -> Found {
+fn temperature(fahrenheit: bool, taken: usize) -> ParsedUnit {
     if fahrenheit {
-        Found { unit: Unit::Measure("°C"), factor: 5.0 / 9.0, offset: -160.0 / 9.0, taken }
+        ParsedUnit { unit: Unit::Measure("°C"), factor: 5.0 / 9.0, offset: -160.0 / 9.0, taken }
     } else {
-        Found::measure("°C", 1.0, taken)
+        ParsedUnit::measure("°C", 1.0, taken)
+    }
+}
+
+/// Reads the second half of "15-дневный", "1600-километрового".
+fn in_adjective(lexeme: &Lexeme<'_>) -> Option<ParsedUnit> {
+    let (base, factor) = words::measure_of_an_adjective(lexeme.word()?)?;
+    let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
+    Some(ParsedUnit { unit, factor, offset: 0.0, taken: 1 })
+}
+
+impl Reader<'_> {
+    /// Returns the unit after a value and the index after it: "5 km", "5-km", "20-летний".
+    pub(super) fn unit_after(&self, value: Value) -> (Option<ParsedUnit>, usize) {
+        let next = value.next;
+        let glued = next.checked_sub(1).is_some_and(|number| self.glued(number, next));
+        let rest = self.lexemes.get(next..).unwrap_or_default();
+        // "$1,000-$2,000": the next figure's sign.
+        let has_word = rest.get(1).is_some_and(|unit| unit.word().is_some());
+        let hyphen = usize::from(glued && has_word && rest.first().is_some_and(|l| l.is_sign('-') || l.is_sign('‑')));
+        // Ukrainian hours, Russian years.
+        if self.ukrainian && rest.get(hyphen).and_then(Lexeme::word) == Some("год") {
+            return (Some(ParsedUnit::measure("s", 3_600.0, 1)), next + hyphen + 1);
+        }
+        // The next figure's sign: "€1.5m €6m".
+        let is_of_next = rest.first().zip(rest.get(1)).is_some_and(|(sign, number)| {
+            currency_sign(sign).is_some() && number.is_number() && sign.end == number.start && !glued
+        });
+        if let Some(found) = rest.get(hyphen..).filter(|_| !is_of_next).and_then(|rest| unit(rest, glued)) {
+            return (Some(found), next + hyphen + found.taken);
+        }
+        let in_adjective = rest.get(1).filter(|_| hyphen == 1).and_then(in_adjective);
+        in_adjective.map_or((None, next), |found| (Some(found), next + 1 + found.taken))
+    }
+
+    /// Returns a currency sign or code before a number ("US$" too), and the index of the number.
+    pub(super) fn currency_before(&self, index: usize) -> (Option<ParsedUnit>, usize) {
+        let sign = |at: usize| self.lexemes.get(at).and_then(currency_sign);
+        let plain = |code| Some(ParsedUnit::plain(Unit::Currency(code), 1));
+        if let Some(code) = sign(index) {
+            return (plain(code), index + 1);
+        }
+        let word = self.word_at(Some(index));
+        let code = match word {
+            Some("usd") => Some("USD"),
+            Some("eur") => Some("EUR"),
+            Some("gbp") => Some("GBP"),
+            _ => None,
+        };
+        if let Some(code) = code.filter(|_| self.lexemes.get(index + 1).is_some_and(Lexeme::is_number)) {
+            return (plain(code), index + 1);
+        }
+        match sign(index + 1) {
+            Some(code) if matches!(word, Some("us" | "usd" | "eur" | "gbp")) => (plain(code), index + 2),
+            _ => (None, index),
+        }
     }
 }

@@ -6,8 +6,6 @@ use crate::lexicon::{self, Values, Words};
 
 static LONE_SCALES: Words = Words::of("numbers.words.lone_scale");
 
-static OF_THE_SUMMER: Words = Words::of("numbers.words.of_the_summer");
-
 /// Words with a more frequent other meaning are left out ("семью" is a family).
 static CARDINALS: Values<f64> = Values::of("numbers.words.cardinal", lexicon::number);
 
@@ -35,12 +33,6 @@ pub(super) fn lone_scale(word: &str) -> Option<f64> {
     if word == "ста" { Some(100.0) } else { scale(word).filter(|_| LONE_SCALES.has(word)) }
 }
 
-/// Whether it is like "два последних года", "three full days".
-pub(super) fn stands_before_a_span(word: &str) -> bool {
-    static BETWEEN: Words = Words::of("numbers.words.before_a_span");
-    BETWEEN.has(word)
-}
-
 static HALF_SPANS: Values<(&'static str, f64)> = Values::of("numbers.words.half_span", base_and_factor);
 
 /// Returns a duration in the base unit.
@@ -48,23 +40,11 @@ pub(super) fn half_spans(word: &str) -> Option<(f64, &'static str)> {
     HALF_SPANS.get(word).map(|(base, worth)| (worth, base))
 }
 
-/// Whether it means "of the summer": "три летних лагеря".
-pub(super) fn is_of_the_summer(word: &str) -> bool {
-    OF_THE_SUMMER.has(word)
-}
-
 static TIMES: Values<f64> = Values::of("numbers.words.times", lexicon::number);
 
 /// Returns how often: "twice", "трижды".
 pub(super) fn times(word: &str) -> Option<f64> {
     TIMES.get(word)
-}
-
-static TOGETHER: Values<f64> = Values::of("numbers.words.together", lexicon::number);
-
-/// Returns how many people: "вдвоём", "втрьох".
-pub(super) fn together(word: &str) -> Option<f64> {
-    TOGETHER.get(word)
 }
 
 pub(super) fn scale(word: &str) -> Option<f64> {
