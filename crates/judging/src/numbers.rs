@@ -10,7 +10,7 @@ mod periods;
 pub(crate) mod repeating;
 mod subject;
 
-use chrono::Datelike as _;
+use chrono::{Datelike as _, TimeDelta};
 
 use corroborate_domain::evidence::StanceProbabilities;
 use corroborate_language::dates::DateMention;
@@ -56,6 +56,9 @@ const DISAGREE_NAMED: f64 = 0.45;
 const DISAGREE_UNNAMED: f64 = 0.65;
 const DISAGREE_UNIT: f64 = 0.7;
 
+/// Maximum age of a passage's date for a claim without one, which is about the present.
+const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
+
 /// Words for people: "11 people were killed" and "11 killed" count the same.
 static PEOPLE: Words = Words::of("figures.people");
 
@@ -84,7 +87,7 @@ impl NumberCheck {
     }
 }
 
-enum Found<'a> {
+enum FigureMatch<'a> {
     Agrees,
     Differs(&'a str),
     Total(&'a str),
@@ -123,10 +126,10 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     let leaves_open = denies || (speaks_of_a_part(claim) && !speaks_of_a_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
-            Found::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
-            Found::Differs(_) | Found::Total(_) if leaves_open => {}
-            Found::Differs(theirs) | Found::Total(theirs) => {
-                let total = matches!(found, Found::Total(_));
+            FigureMatch::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
+            FigureMatch::Differs(_) | FigureMatch::Total(_) if leaves_open => {}
+            FigureMatch::Differs(theirs) | FigureMatch::Total(theirs) => {
+                let total = matches!(found, FigureMatch::Total(_));
                 // A plain disagreement outweighs a running total.
                 if check.mismatch.is_none() || (totals_only && !total) {
                     check.mismatch = Some((ours.to_owned(), theirs.to_owned()));
@@ -168,7 +171,7 @@ fn quantity<'a>(
     claim: &TextProfile,
     passage: &'a TextProfile,
     subject: &Subject<'_>,
-) -> Option<Found<'a>> {
+) -> Option<FigureMatch<'a>> {
     if !is_a_figure(ours) || (ours.unit == Unit::Identifier && !is_stated(claim, ours)) {
         return None;
     }
@@ -180,11 +183,11 @@ fn quantity<'a>(
             continue;
         }
         match agree(ours, theirs) {
-            Some(true) => return Some(Found::Agrees),
+            Some(true) => return Some(FigureMatch::Agrees),
             // "Is not 330 m long" states no other length.
             Some(false)
                 if agree_in_denial(claim, sentence)
-                    && may_disagree(ours, theirs, claim, sentence)
+                    && may_disagree(ours, theirs, claim, passage, sentence)
                     && is_alone(theirs, passage)
                     && is_alone(ours, claim)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
@@ -195,7 +198,7 @@ fn quantity<'a>(
         }
     }
     let (_, theirs) = differing?;
-    // "Rose from 300 to 500": the equal figure has no noun of its own. Nor does 12 of "12 of 20 suspects".
+    // An equal figure may have no noun of its own: "rose from 300 to 500", "12 of 20 suspects".
     let near = sentence_at(passage, theirs.start)?;
     let is_near = |other: &Quantity| (near.start..near.end).contains(&other.start);
     if passage.quantities.iter().any(|other| is_near(other) && agree(ours, other) == Some(true))
@@ -212,7 +215,7 @@ fn quantity<'a>(
     let is_older = times.is_some_and(|(claimed, published)| published < claimed);
     if ours.unit == Unit::None && is_running(claim, ours, theirs) {
         if is_newer && theirs.low > ours.high {
-            return Some(Found::Total(&theirs.text));
+            return Some(FigureMatch::Total(&theirs.text));
         }
         // An older count does not contradict a later one.
         if is_older && theirs.high < ours.low {
@@ -225,9 +228,9 @@ fn quantity<'a>(
     }
     // October's rate does not refute May's.
     if has_moved(claim, ours, passage, theirs) {
-        return Some(Found::Total(&theirs.text));
+        return Some(FigureMatch::Total(&theirs.text));
     }
-    Some(Found::Differs(&theirs.text))
+    Some(FigureMatch::Differs(&theirs.text))
 }
 
 /// The nearest word that does not only join ("the toll reached 50").
@@ -255,7 +258,13 @@ fn is_alone(figure: &Quantity, text: &TextProfile) -> bool {
     })
 }
 
-fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+fn may_disagree(
+    ours: &Quantity,
+    theirs: &Quantity,
+    claim: &TextProfile,
+    passage: &TextProfile,
+    sentence: &SentenceProfile,
+) -> bool {
     let is_named = !claim.entities.is_empty();
     let enough = match (ours.unit, same_counted(ours, theirs)) {
         // A rank needs an owner: "the first law" and "the second law" are two laws.
@@ -265,7 +274,35 @@ fn may_disagree(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, sentenc
         (_, true) => DISAGREE_UNNAMED,
         _ => DISAGREE_UNIT,
     };
-    crate::coverage::sentence_coverage(claim, sentence) >= enough
+    crate::coverage::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
+}
+
+/// Whether the sentence's dates give it another time: another year, a month for a year, or long before a claim about
+/// the present.
+fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let mut dates = passage.dates.iter().filter(|date| within(passage, sentence, &date.text)).peekable();
+    if dates.peek().is_none() {
+        return false;
+    }
+    if claim.dates.is_empty() {
+        let Some(now) = claim.reference.map(|moment| moment.date_naive()) else { return false };
+        let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
+        return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
+    }
+    // A year's profit is not its quarter's, but a ship that sank in April may have sunk on the 15th.
+    let adds = matches!(ours.unit, Unit::Percent | Unit::Currency(_));
+    !dates.any(|theirs| {
+        claim.dates.iter().any(|ours| dates_meet(ours, theirs) && (!adds || length_class(ours) == length_class(theirs)))
+    })
+}
+
+/// Returns 0 for days, 1 for months, 2 for longer.
+fn length_class(date: &DateMention) -> u8 {
+    match date.end.signed_duration_since(date.start).num_days() {
+        0..=6 => 0,
+        7..=92 => 1,
+        _ => 2,
+    }
 }
 
 /// Words after which a value is stated.
@@ -316,7 +353,11 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
     if ours.unit == Unit::Identifier {
         return Some(ours.text.trim_end_matches('.') == theirs.text.trim_end_matches('.'));
     }
-    let slack = if is_exact(ours) { 0.0 } else { tolerance(ours, theirs) };
+    let slack = match ours {
+        ours if is_exact(ours) => 0.0,
+        ours if ours.is_precise => theirs.last_digit.abs() / 2.0,
+        _ => tolerance(ours, theirs),
+    };
     // Margin for binary rounding: 3.5 ± 0.1 must reach 3.6.
     let hair = 1e-9 * (1.0 + ours.high.abs().max(theirs.high.abs()));
     let (low, high) = span(ours);
@@ -328,6 +369,8 @@ pub fn agree(ours: &Quantity, theirs: &Quantity) -> Option<bool> {
         let rounding = ours.last_digit.abs().max(theirs.last_digit.abs()) / 2.0 + hair;
         let is_rounded = low + slack - rounding <= from && to <= high - slack + rounding;
         (ours.unit != Unit::Percent || is_rounded).then_some(true)
+    } else if ours.is_precise && theirs.comparator == Comparator::About {
+        None
     } else if to < low || high < from {
         Some(false)
     } else {

@@ -3,7 +3,7 @@
 mod cases;
 
 use corroborate_language::lexicon::Words;
-use corroborate_language::{has_cyrillic, names, stemming, stopwords, verbs};
+use corroborate_language::{has_cyrillic, stemming, stopwords, verbs};
 
 use crate::profile::{SentenceProfile, TextProfile};
 
@@ -15,10 +15,15 @@ static PASSIVE: Words = Words::of("roles.passive");
 /// Words before a place name.
 static PLACES: Words = Words::of("roles.place");
 
-/// Whether the sentence exchanges two names of the claim. English shows it by order and passives, Russian and Ukrainian by
-/// endings.
+/// Whether the sentence exchanges two names of the claim. English shows it by order and passives, Russian and
+/// Ukrainian by endings.
 pub(crate) fn are_exchanged(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
     is_swapped(claim, passage, sentence) || cases::differ(claim, passage, sentence)
+}
+
+/// Whether any sentence of the passage exchanges two names of the claim.
+pub(crate) fn swapped_roles(claim: &TextProfile, passage: &TextProfile) -> bool {
+    passage.sentences.iter().any(|sentence| are_exchanged(claim, passage, sentence))
 }
 
 /// Bytes from and to.
@@ -101,41 +106,6 @@ fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentencePro
         && ours_said.iter().any(|word| is_shared(&word))
         && before(&claim.text, first.0) == before(text, one.0)
         && before(&claim.text, second.0) == before(text, other.0)
-}
-
-/// Whether two texts give two names opposite roles ("A beat B", "B beat A").
-pub(crate) fn swapped_roles(a: &TextProfile, b: &TextProfile) -> bool {
-    let passive = |text: &TextProfile| text.sentences.iter().any(is_passive);
-    reversed(a, b).is_some_and(|is_turned| is_turned != (passive(a) != passive(b)))
-}
-
-/// Whether the first two shared names stand in the reverse order. `None` with fewer than two.
-fn reversed(a: &TextProfile, b: &TextProfile) -> Option<bool> {
-    let mut places: Vec<(usize, usize)> = a
-        .entities
-        .iter()
-        .filter_map(|name| {
-            let here = a.text.find(&name.text)?;
-            let there = b
-                .entities
-                .iter()
-                .filter(|other| names::same_key(&other.key, &name.key))
-                .filter_map(|other| b.text.find(&other.text))
-                .min()?;
-            Some((here, there))
-        })
-        .collect();
-    places.sort_unstable();
-    let [(_, first), (_, second), ..] = places.as_slice() else {
-        return None;
-    };
-    Some(first > second)
-}
-
-/// Whether the sentence has a passive with agent: "was beaten by".
-fn is_passive(sentence: &SentenceProfile) -> bool {
-    let has = |is: fn(&str) -> bool| sentence.words.iter().any(|word| is(&word.text));
-    has(|word| word == "by") && has(|word| PASSIVE.has(word))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::names::Names;
 use super::numbers;
 use super::polarity::{Parity, antonym_between, no_evidence, parity, speaks_of_a_part};
 use super::profile::TextProfile;
-use super::roles::swapped_roles;
+use super::roles::are_exchanged;
 
 /// Probability from which a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
 pub const SUPPORTS: f64 = TAKES_A_SIDE;
@@ -49,7 +49,7 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
         return StanceProbabilities::NEUTRAL;
     }
     let parity = parity(claim, sentence);
-    let is_turned = swapped_roles(claim, passage) || antonym_between(claim, passage);
+    let is_turned = are_exchanged(claim, passage, sentence) || antonym_between(claim, passage);
     let check = numbers::compare_with(claim, passage, &names);
     if check.num_ok == Some(false) && parity == Parity::Same && !is_turned {
         return numbers::apply(refuted(shared, FIGURE_COVERAGE), &check);

@@ -17,6 +17,7 @@ use std::ops::Range;
 
 use super::lexer::{Kind, Lexeme, lex};
 use super::{cut, dates, has_cyrillic, tokens};
+use crate::lexicon::Words;
 use units::ParsedUnit;
 use values::Value;
 
@@ -27,7 +28,7 @@ pub enum Unit {
     Percent,
     /// ISO 4217 code.
     Currency(&'static str),
-    /// Base unit: `m`, `kg`, `s`, `month`, `°C`, `°`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `m/s`, `B`, `pp`.
+    /// Base unit: `m`, `kg`, `s`, `month`, `°C`, `°`, `m2`, `m3`, `l`, `bbl`, `W`, `Wh`, `Hz`, `m/s`, `B`, `pp`.
     Measure(&'static str),
     /// A rank: "3rd", "третий".
     Ordinal,
@@ -54,6 +55,8 @@ pub struct Quantity {
     pub high: f64,
     pub unit: Unit,
     pub comparator: Comparator,
+    /// "Exactly" precedes it, so it may not be rounded.
+    pub is_precise: bool,
     /// Stems of the counted noun, nearest first: up to two words after the number, then two before.
     pub counted: Vec<String>,
     /// One unit of the last digit: 100,000 for "3.5 million".
@@ -97,6 +100,9 @@ pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
     reader.read(&dates::ranges(text))
 }
 
+/// Words before a number that is not rounded.
+static PRECISE: Words = Words::of("numbers.precise");
+
 struct Reader<'a> {
     lexemes: Vec<Lexeme<'a>>,
     text: &'a str,
@@ -136,8 +142,8 @@ impl Reader<'_> {
     fn year(&self, from: usize, to: usize) -> Option<Quantity> {
         let year = self.lexemes.get(from..to)?.iter().find_map(Lexeme::integer)?;
         let year = f64::from(year);
-        let told = comparators::before(&self.lexemes, from).filter(|told| *told == Comparator::About);
-        Some(self.finish(from, to, (year, year), Unit::Year, told.unwrap_or(Comparator::Exact), 1.0))
+        let about = comparators::before(&self.lexemes, from).filter(|found| *found == Comparator::About);
+        Some(self.finish(from, to, (year, year), Unit::Year, about.unwrap_or(Comparator::Exact), 1.0))
     }
 
     /// Returns the quantity (two for "from 5 to 10") and the index after it.
@@ -156,9 +162,15 @@ impl Reader<'_> {
         }
         let (sign_unit, start) = self.currency_before(index);
         let mut value = self.value(start)?;
-        if let Some(next) = self.and_a_half(value.next).filter(|_| value.scale.is_none() && !value.is_ordinal) {
-            let (factor, taken) = self.scale(start, next).unwrap_or((1.0, 0));
-            (value.amount, value.last_digit, value.next) = ((value.amount + 0.5) * factor, 0.5 * factor, next + taken);
+        if let Some(next) = self.and_a_half(value.next).filter(|_| !value.is_ordinal) {
+            // "3 million and a half", "3 and a half million"
+            if let Some(scale) = value.scale {
+                (value.amount, value.last_digit, value.next) = (value.amount + scale / 2.0, scale / 2.0, next);
+            } else {
+                let (factor, taken) = self.scale(start, next).unwrap_or((1.0, 0));
+                let amount = (value.amount + 0.5) * factor;
+                (value.amount, value.last_digit, value.next) = (amount, 0.5 * factor, next + taken);
+            }
         }
         let one = |unit| {
             let bounds = (value.amount, value.amount);
@@ -179,7 +191,7 @@ impl Reader<'_> {
             value.amount = -value.amount;
         }
         let (unit, end) = self.unit_after(value);
-        let first = Stated {
+        let first = NumberWithUnit {
             value,
             unit: sign_unit.or(unit),
             end,
@@ -190,6 +202,10 @@ impl Reader<'_> {
         }
         let (low, last_digit, unit) = first.in_base(value.amount);
         Some((vec![self.finish(index, end, (low, low), unit, self.comparator(index, end), last_digit)], end))
+    }
+
+    fn is_precise(&self, index: usize) -> bool {
+        PRECISE.has_this(self.word_at(index.checked_sub(1)))
     }
 
     fn word_at(&self, at: Option<usize>) -> Option<&str> {
@@ -216,11 +232,13 @@ impl Reader<'_> {
     /// Whether "до" or "to" ends a change from "с", "from" or a verb of change.
     fn closes_a_change(&self, index: usize) -> bool {
         let from = index.saturating_sub(9);
-        self.lexemes.get(from..index).is_some_and(|run| {
-            let began = run.iter().any(|lexeme| matches!(lexeme.word(), Some("с" | "со" | "з" | "із" | "from")))
-                && run.iter().any(Lexeme::is_number);
-            began || run.iter().filter_map(Lexeme::word).any(words::is_a_change)
-        })
+        let before = self.lexemes.get(from..index).unwrap_or_default();
+        let is_end = |lexeme: &Lexeme<'_>| matches!(lexeme.kind, Kind::Sign('.' | '!' | '?' | ';'));
+        let clause = before.rsplit(is_end).next().unwrap_or_default();
+        let mut words = clause.iter().filter_map(Lexeme::word);
+        let began = words.clone().any(|word| matches!(word, "с" | "со" | "з" | "із" | "from"))
+            && clause.iter().any(Lexeme::is_number);
+        began || words.any(words::is_a_change)
     }
 
     fn finish(
@@ -241,6 +259,7 @@ impl Reader<'_> {
             high: bounds.1,
             unit,
             comparator,
+            is_precise: self.is_precise(from),
             counted: self.counted(from, to),
             last_digit,
             text: cut(self.text, start, end).to_owned(),
@@ -271,7 +290,7 @@ impl Reader<'_> {
 
 /// A number with its unit.
 #[derive(Debug, Clone, Copy)]
-struct Stated {
+struct NumberWithUnit {
     value: Value,
     unit: Option<ParsedUnit>,
     end: usize,
@@ -279,7 +298,7 @@ struct Stated {
     bare: bool,
 }
 
-impl Stated {
+impl NumberWithUnit {
     /// Returns value and last digit in base units, and the unit.
     fn in_base(&self, value: f64) -> (f64, f64, Unit) {
         match self.unit {

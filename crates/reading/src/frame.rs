@@ -19,6 +19,8 @@ const ENOUGH: usize = 200;
 const SPARSE: usize = 250;
 /// With fewer characters, nothing was found.
 const NOTHING: usize = 100;
+/// Minimum characters of a paragraph that is a sentence.
+const MIN_SENTENCE: usize = 25;
 /// Blocks between a title and its article.
 const LEAD_BLOCKS: usize = 25;
 
@@ -306,17 +308,30 @@ fn surest<'a>(
     best.map(|(_, _, part)| part.blocks.clone())
 }
 
-/// Returns the innermost element that contains 70 % of the prose.
+/// Returns the innermost element that contains 70 % of the prose. A single paragraph is not the article if a sentence is
+/// next to it.
 fn widest(outline: &Outline, sums: &Sums) -> Range<usize> {
     let mut range = 0..outline.blocks.len();
     let total = sums.within(&range).weight;
     for part in &outline.parts {
         let is_inside = part.blocks.start >= range.start && part.blocks.end <= range.end;
-        if is_inside && sums.within(&part.blocks).weight * 10 >= total * 7 {
+        let is_sentence = |at: usize| range.contains(&at) && outline.blocks.get(at).is_some_and(is_sentence);
+        let is_joined = part.blocks.len() == 1
+            && (part.blocks.start.checked_sub(1).is_some_and(is_sentence) || is_sentence(part.blocks.end));
+        if is_inside && !is_joined && sums.within(&part.blocks).weight * 10 >= total * 7 {
             range = part.blocks.clone();
         }
     }
     range
+}
+
+/// Whether the block is a kept paragraph that ends like a sentence.
+fn is_sentence(block: &Block) -> bool {
+    block.dropped == Noise::None
+        && block.kind == Kind::Paragraph
+        && block.linked == 0
+        && block.chars >= MIN_SENTENCE
+        && block.text.trim_end().ends_with(['.', '!', '?', '…'])
 }
 
 /// Returns the sentences between the title and an article that begins after it.
@@ -438,6 +453,16 @@ mod tests {
             read(&page(&format!("<p><a href=/x>lead {SENTENCE}</a></p>"))).starts_with("news"),
             "a link is no lead"
         );
+    }
+
+    #[test]
+    fn a_short_first_paragraph_is_read() {
+        let short = "The crane in Larn can lift 120 tonnes.";
+        for html in [format!("<div><p>{short}</p><p>{SENTENCE}</p></div>"), format!("<p>{short}</p><p>{SENTENCE}</p>")]
+        {
+            assert_eq!(read(&html), format!("{short}|{SENTENCE}"));
+        }
+        assert_eq!(read(&format!("<p>{SENTENCE}</p><p>{short}</p>")), format!("{SENTENCE}|{short}"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::{has_cyrillic, stemming, tokens, verbs};
 
-use super::Found;
+use super::FigureMatch;
 use super::periods::{Dated, periods};
 use super::subject::Subject;
 
@@ -29,7 +29,7 @@ pub(super) fn date<'a>(
     passage: &TextProfile,
     theirs: &[Dated<'a>],
     subject: &Subject<'_>,
-) -> Option<Found<'a>> {
+) -> Option<FigureMatch<'a>> {
     let mut differing = None;
     // "On Monday" of a much older page is another event.
     let is_old = is_of_an_older_time(claim, passage.reference);
@@ -41,7 +41,7 @@ pub(super) fn date<'a>(
         }
         let may_differ = crate::polarity::agree_in_denial(claim, sentence);
         if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
-            return Some(Found::Agrees);
+            return Some(FigureMatch::Agrees);
         }
         if may_differ
             && let Some(event) = &event
@@ -52,7 +52,7 @@ pub(super) fn date<'a>(
             && !is_old
             && crate::coverage::sentence_coverage(claim, sentence) >= SAME_EVENT
         {
-            differing = differing.or(Some(Found::Differs(date.mention.text.as_str())));
+            differing = differing.or(Some(FigureMatch::Differs(date.mention.text.as_str())));
         }
     }
     differing

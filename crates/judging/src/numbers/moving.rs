@@ -37,12 +37,8 @@ pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity
 /// or before.
 pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, theirs: &Quantity) -> bool {
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
-    let (less, more) = if ours.low < theirs.low { (ours.high, theirs.low) } else { (theirs.high, ours.low) };
-    claim.dates.is_empty()
-        && published.signed_duration_since(claimed) >= LEVELS_MOVE
-        && less > 0.0
-        && more <= FARTHEST_MOVE * less
-        && speaks_of(claim, ours, &LEVELS)
+    published.signed_duration_since(claimed) >= LEVELS_MOVE
+        && is_near_level(claim, ours, theirs)
         && !sentence_at(passage, theirs.start).is_some_and(|sentence| {
             passage.dates.iter().any(|date| {
                 date.start <= claimed.date_naive()
@@ -54,13 +50,15 @@ pub(super) fn has_moved(claim: &TextProfile, ours: &Quantity, passage: &TextProf
 
 /// Whether the figure is an earlier level, by the same limits.
 pub(super) fn lags(claim: &TextProfile, ours: &Quantity, passage: &TextProfile, theirs: &Quantity) -> bool {
-    let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
+    let times = claim.reference.zip(passage.reference);
+    times.is_some_and(|(claimed, published)| claimed.signed_duration_since(published) >= LEVELS_MOVE)
+        && is_near_level(claim, ours, theirs)
+}
+
+/// Whether the figures are two values of an undated level within the maximum ratio.
+fn is_near_level(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
     let (less, more) = if ours.low < theirs.low { (ours.high, theirs.low) } else { (theirs.high, ours.low) };
-    claim.dates.is_empty()
-        && claimed.signed_duration_since(published) >= LEVELS_MOVE
-        && less > 0.0
-        && more <= FARTHEST_MOVE * less
-        && speaks_of(claim, ours, &LEVELS)
+    claim.dates.is_empty() && less > 0.0 && more <= FARTHEST_MOVE * less && speaks_of(claim, ours, &LEVELS)
 }
 
 fn speaks_of(claim: &TextProfile, figure: &Quantity, stems: &WordList) -> bool {

@@ -44,6 +44,9 @@ pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfil
     has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
 }
 
+/// "Exactly" belongs to the figure, not to the subject.
+static PRECISE: Words = Words::of("numbers.precise");
+
 /// Verbs between a subject and its figure.
 static JOINING: Words = Words::of("figures.joining_verb");
 
@@ -132,7 +135,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
     let (mut begun, mut ended) = (false, false);
     for word in claim.sentences.iter().flat_map(|own| &own.words) {
         ended |= begun && !word.content;
-        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) {
+        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) || PRECISE.has(&word.text) {
             continue;
         }
         begun = true;

@@ -29,6 +29,12 @@ fn figures_agree_disagree_or_cannot_be_compared() {
         ("More than 9,000 spacecraft orbit the Earth.", "Some 4,000 spacecraft orbit the Earth.", Some(false)),
         ("The bridge is 2 km long.", "The bridge is 900 metres long.", Some(false)),
         ("Unemployment in Spain fell to 12 %.", "Unemployment in Spain fell to 20 %.", Some(false)),
+        // "Exactly" allows no rounding.
+        ("Exactly 41,000 people live in Larn.", "41,207 people live in Larn.", Some(false)),
+        ("The road is exactly 2 miles long.", "The road is 3.2 km long.", Some(true)),
+        ("Light travels at exactly 299,792,458 m/s.", "Light travels at about 300,000 km/s.", None),
+        ("В Ларне живут ровно 41 000 человек.", "В Ларне живут 41 207 человек.", Some(false)),
+        ("У Ларні живе рівно 41 000 людей.", "У Ларні живе 41 000 людей.", Some(true)),
         // Another counted thing, another subject, or an open range.
         ("The fire killed 37 people.", "The company sold 38 cars.", None),
         ("The company sold 340 aircraft.", "The company took 12 orders for aircraft engines in May.", None),
@@ -284,6 +290,12 @@ fn texts_that_may_both_be_true_do_not_disagree() {
         ),
         ("The vote in Georgia will be held on Saturday.", "The vote in Georgia will be held on 25 May 2024.", "en"),
         ("The mayor of Odesa resigned on Monday.", "The mayor of Odesa resigned on 19 May 2024.", "en"),
+        (
+            "The unemployment rate in Spain is 12 percent.",
+            "In 2013 the unemployment rate in Spain was 26 percent.",
+            "en",
+        ),
+        ("Apple earned $97 billion in 2023.", "In the first quarter of 2023 Apple earned $24 billion.", "en"),
         ("Mozambique reported 25 000 cases of cholera.", "Mozambique reported 25,000 cases of cholera.", "en"),
         ("The police in Rome arrested 12 of 20 suspects.", "The police in Rome arrested 12 suspects.", "en"),
     ] {

@@ -15,10 +15,10 @@ const BEFORE_CHRIST: &[&[&str]] = &[
     &["до", "нашої", "ери"],
 ];
 
-/// The earliest year before Christ that is read.
+/// The earliest year before Christ in a full date.
 const EARLIEST: u32 = 4_000;
 
-/// After such a year "BC" is British Columbia.
+/// After such a year "BC" before a name is British Columbia: "in 2019 BC Ferries raised fares".
 const MODERN: std::ops::RangeInclusive<u32> = 1_850..=2_100;
 
 /// Returns the index after "BC" or "г. до н. э." at `index`, which follows a year.
@@ -35,9 +35,12 @@ pub(crate) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usiz
         })
     };
     let fits = |mark: &&&[&str]| mark.iter().enumerate().all(|(offset, part)| is(offset, part));
-    let before = index.checked_sub(1).and_then(|at| lexemes.get(at)).and_then(Lexeme::integer);
-    let is_modern = before.is_some_and(|year| MODERN.contains(&year));
-    BEFORE_CHRIST.iter().filter(|_| !is_modern).find(fits).map(|mark| at + mark.len())
+    let end = BEFORE_CHRIST.iter().find(fits).map(|mark| at + mark.len())?;
+    let year = index.checked_sub(1).and_then(|before| lexemes.get(before)).and_then(Lexeme::integer);
+    let is_modern = year.is_some_and(|year| MODERN.contains(&year));
+    let is_province = lexemes.get(at).is_some_and(|mark| matches!(mark.text, "B" | "BC"))
+        && lexemes.get(end).is_some_and(|next| next.text.starts_with(char::is_uppercase));
+    (!(is_modern && is_province)).then_some(end)
 }
 
 /// Returns a year with era (negative before Christ) and its lexemes.

@@ -1,6 +1,6 @@
 //! Comparators: "More than", "не менее", "майже".
 //!
-//! To add one: `numbers.comparators.*` in the lexicon.
+//! To add one: `numbers.comparator.before` or `numbers.comparator.after` in the lexicon.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ const BEFORE_SIGNS: &[(Comparator, &str)] = &[
 const AFTER_SIGNS: &[(Comparator, &str)] = &[(Comparator::AtLeast, "+")];
 
 /// Prepositions between comparator and number.
-static PREPOSITIONS: Words = Words::of("numbers.comparators.prepositions");
+static PREPOSITIONS: Words = Words::of("numbers.comparator.prepositions");
 
 impl Reader<'_> {
     /// Returns the comparator before a number, or after its unit.

@@ -98,9 +98,12 @@ impl Reader<'_> {
         let (bounds, end) = match dates::before_christ(&self.lexemes, end) {
             Some(behind) => ((-f64::from(first), -f64::from(last)), behind),
             None if is_ad => ((f64::from(first), f64::from(last)), end),
+            None if self.lexemes.get(end).is_some_and(|era| matches!(era.text, "AD" | "CE")) => {
+                ((f64::from(first), f64::from(last)), end + 1)
+            }
             None => return None,
         };
-        let about = comparators::before(&self.lexemes, index).filter(|told| *told == Comparator::About);
+        let about = comparators::before(&self.lexemes, index).filter(|found| *found == Comparator::About);
         let comparator = about.unwrap_or(Comparator::Exact);
         (bounds.0 <= bounds.1).then(|| (vec![self.finish(index, end, bounds, Unit::Year, comparator, 1.0)], end))
     }

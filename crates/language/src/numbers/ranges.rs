@@ -3,8 +3,10 @@
 //! Words: `numbers.ranges.*` in the lexicon.
 
 use super::units::ParsedUnit;
-use super::{Comparator, Quantity, Reader, Stated, Unit, comparators};
+use super::values::Value;
+use super::{Comparator, NumberWithUnit, Quantity, Reader, Unit, comparators};
 use crate::function_words::AND_OR_Y;
+use crate::has_cyrillic;
 use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::Words;
 
@@ -59,7 +61,9 @@ impl Reader<'_> {
     fn is_one_more(&self, index: usize, end: usize) -> bool {
         let (first, second) = (self.value(index), self.value(end + 1));
         first.zip(second).is_some_and(|(first, second)| {
-            !first.is_ordinal && !second.is_ordinal && (second.amount - first.amount - 1.0).abs() < 1e-9
+            // "two or three million": without their scales.
+            let count = |value: Value| value.amount / value.scale.unwrap_or(1.0);
+            !first.is_ordinal && !second.is_ordinal && (count(second) - count(first) - 1.0).abs() < 1e-9
         })
     }
 
@@ -76,7 +80,7 @@ impl Reader<'_> {
             && self.glued(index + 1, index + 2);
         let one = |at: usize, points: u32| {
             let points = f64::from(points);
-            // It counts nothing: the order may be reversed elsewhere.
+            // A result counts nothing, because its order may be reversed elsewhere.
             let figure = self.finish(at, at + 1, (points, points), Unit::None, Comparator::Exact, 1.0);
             Quantity { counted: Vec::new(), ..figure }
         };
@@ -88,7 +92,7 @@ impl Reader<'_> {
     pub(super) fn range(
         &self,
         index: usize,
-        first: Stated,
+        first: NumberWithUnit,
         sign_unit: Option<ParsedUnit>,
     ) -> Option<(Vec<Quantity>, usize)> {
         let hyphen = self.lexemes.get(first.end).is_some_and(|sign| sign.is_sign('-'));
@@ -102,7 +106,7 @@ impl Reader<'_> {
         if first.unit.zip(theirs).is_some_and(|(first, second)| first.unit != second.unit) {
             return None;
         }
-        let second = Stated { value, unit: theirs.or(sign_unit).or(first.unit), end, bare: false };
+        let second = NumberWithUnit { value, unit: theirs.or(sign_unit).or(first.unit), end, bare: false };
         let mut low = first;
         if first.bare || (first.value.scale.is_none() && sign_unit.is_some()) {
             let factor = value.scale.unwrap_or(1.0);
@@ -140,12 +144,12 @@ impl Reader<'_> {
             return Some((vec![one, other], end));
         }
         // "won 3–1": a range never decreases. Only "about" applies to ranges.
-        let comparator = comparator.filter(|told| *told == Comparator::About).unwrap_or(Comparator::Exact);
+        let comparator = comparator.filter(|found| *found == Comparator::About).unwrap_or(Comparator::Exact);
         (a < b).then(|| (vec![self.finish(index, end, (a, b), unit, comparator, digit.min(last_digit))], end))
     }
 
-    /// Reads a duration in several units as one: "two years and eight months", "год с половиной".
-    pub(super) fn duration(&self, index: usize, first: Stated) -> Option<(Vec<Quantity>, usize)> {
+    /// Reads a duration in several units as one: "two years and eight months".
+    pub(super) fn duration(&self, index: usize, first: NumberWithUnit) -> Option<(Vec<Quantity>, usize)> {
         let mut last = first.unit.filter(|found| matches!(found.unit, Unit::Measure("month" | "s")))?;
         let (mut span, mut end) = (first.value.amount * last.factor, first.end);
         while let Some((amount, unit, next)) = self.smaller_part(end, last) {
@@ -162,6 +166,10 @@ impl Reader<'_> {
         if let Some(next) = self.and_a_half(end) {
             return Some((0.5, larger, next));
         }
+        // "10 ч. 30 мин."
+        let unit_word = self.word_at(end.checked_sub(1)).filter(|word| has_cyrillic(word) && word.chars().count() <= 4);
+        let dot = self.lexemes.get(end).is_some_and(|sign| sign.is_sign('.')) && unit_word.is_some();
+        let end = end + usize::from(dot);
         let joining = usize::from(AND_OR_Y.has_this(self.word_at(Some(end))));
         let value = self.value(end + joining).filter(|value| !value.is_ordinal && value.scale.is_none())?;
         let (unit, next) = self.unit_after(value);

@@ -35,10 +35,11 @@ impl Reader<'_> {
         let (share, end) =
             self.half_or_part(index).or_else(|| self.parts_in_words(index)).or_else(|| self.parts_in_digits(index))?;
         // A new value, no limit: "Выросла до половины".
-        let told = comparators::before(&self.lexemes, index)
-            .filter(|told| *told != Comparator::AtMost || !self.closes_a_change(index))
-            .unwrap_or(Comparator::About);
-        Some((vec![self.finish(index, end, (share, share), Unit::Percent, told, 5.0)], end))
+        let comparator = comparators::before(&self.lexemes, index)
+            .filter(|found| *found != Comparator::AtMost || !self.closes_a_change(index));
+        let default = if self.is_precise(index) { (Comparator::Exact, 1.0) } else { (Comparator::About, 5.0) };
+        let comparator = comparator.unwrap_or(default.0);
+        Some((vec![self.finish(index, end, (share, share), Unit::Percent, comparator, default.1)], end))
     }
 
     fn half_or_part(&self, index: usize) -> Option<(f64, usize)> {

@@ -54,13 +54,17 @@ impl Reader<'_> {
 
     /// Whether it is a list mark: "2. A point", "1) First". It has a dot and a capital, or an unopened bracket.
     fn is_list_mark(&self, index: usize, lexeme: &Lexeme<'_>) -> bool {
-        if !lexeme.integer().is_some_and(|number| number < 1_000) || !self.glued(index, index + 1) {
+        let Some(number) = lexeme.integer().filter(|number| *number < 1_000 && self.glued(index, index + 1)) else {
             return false;
-        }
+        };
         let before = self.lexemes.get(..index).unwrap_or_default();
-        let begins =
-            before.last().is_none_or(|sign| matches!(sign.kind, Kind::Sign('.' | ':' | ';' | '!' | '?' | ')')));
-        let capital = self.lexemes.get(index + 2).is_none_or(|word| word.text.starts_with(char::is_uppercase));
+        let ended = before.last().map(|sign| matches!(sign.kind, Kind::Sign('.' | ';' | '!' | '?' | ')')));
+        // "Items: 1. One", but "Killed: 37. Wounded: 120."
+        let begins = ended.unwrap_or(true) || number == 1 && before.last().is_some_and(|sign| sign.is_sign(':'));
+        let capital = match self.lexemes.get(index + 2) {
+            Some(word) => word.text.starts_with(char::is_uppercase),
+            None => ended == Some(true),
+        };
         let bracket = || before.iter().rev().find(|sign| matches!(sign.kind, Kind::Sign('(' | ')')));
         let is_opened = || bracket().is_some_and(|sign| sign.is_sign('('));
         self.lexemes.get(index + 1).is_some_and(|sign| match sign.kind {

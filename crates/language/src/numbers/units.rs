@@ -19,12 +19,7 @@ const ENDING: usize = 4;
 static CURRENCY_WORDS: Values<&'static str> = Values::of("numbers.currency", lexicon::text);
 
 /// Base unit and factor.
-static MEASURE_WORDS: Values<Measure> = Values::of("numbers.measure", measure);
-
-fn measure(value: &'static str) -> Option<Measure> {
-    let (base, factor) = value.split_once(' ')?;
-    Some((base, factor.parse().ok()?))
-}
+static MEASURE_WORDS: Values<Measure> = Values::of("numbers.measure", words::base_and_factor);
 
 pub(super) fn currency_sign(lexeme: &Lexeme<'_>) -> Option<&'static str> {
     let Kind::Sign(sign) = lexeme.kind else { return None };
@@ -149,22 +144,31 @@ fn currency_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
 fn measure_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
     let (base, factor) = MEASURE_WORDS.of_form(word, ENDING)?;
     let sign = |index: usize, sign: char| rest.get(index).is_some_and(|lexeme| lexeme.is_sign(sign));
-    if base == "m" && sign(1, '²') {
+    // "100 м2"
+    let is_power = |digit: &str, power: char| {
+        let glued = rest.get(1).filter(|number| rest.first().is_some_and(|unit| unit.end == number.start));
+        sign(1, power) || glued.is_some_and(|number| number.text == digit)
+    };
+    if base == "m" && is_power("2", '²') {
         return Some(ParsedUnit::measure("m2", factor * factor, 2));
     }
-    if base == "m" && sign(1, '³') {
+    if base == "m" && is_power("3", '³') {
         return Some(ParsedUnit::measure("m3", factor * factor * factor, 2));
     }
-    let is_per = sign(1, '/') || matches!(rest.get(1).and_then(Lexeme::word), Some("per" | "в" | "на" | "за"));
-    if base == "m" && is_per {
-        let seconds = match rest.get(2).and_then(Lexeme::word) {
-            Some("h" | "hour" | "ч" | "час" | "год" | "годину") => 3600.0,
-            Some("s" | "sec" | "second" | "с" | "сек" | "секунду") => 1.0,
-            _ => return Some(ParsedUnit::measure(base, factor, 1)),
-        };
-        return Some(ParsedUnit::measure("m/s", factor / seconds, 3));
+    if base != "m" {
+        return Some(ParsedUnit::measure(base, factor, 1));
     }
-    Some(ParsedUnit::measure(base, factor, 1))
+    let joint = rest.get(1).map_or("", |lexeme| lexeme.text);
+    let seconds = match (joint, rest.get(2).and_then(Lexeme::word)) {
+        ("per" | "/", Some("h" | "hour" | "ч" | "час" | "год"))
+        | ("в", Some("час"))
+        | ("на" | "за", Some("годину")) => 3600.0,
+        ("per" | "/" | "в" | "на" | "за", Some("s" | "sec" | "second" | "с" | "сек" | "секунду")) => {
+            1.0
+        }
+        _ => return Some(ParsedUnit::measure(base, factor, 1)),
+    };
+    Some(ParsedUnit::measure("m/s", factor / seconds, 3))
 }
 
 /// Reads "sq km", "кв. км", "cubic metres", "куб. м".

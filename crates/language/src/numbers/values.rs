@@ -15,7 +15,7 @@ static ORDINAL_SUFFIXES: Words = Words::of("numbers.ordinal_suffix");
 static OPENING: Words = Words::of("numbers.values.opening");
 
 /// Maximum lexemes of a number in words.
-const LONGEST: usize = 16;
+const MAX_LEXEMES: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Value {
@@ -193,13 +193,14 @@ impl Reader<'_> {
                 return Some(Value { last_digit: 0.5, ..Value::plain(0.5, index + 1 + article) });
             }
         }
-        if words::cardinal(word).is_none() && !OPENING.has(word) && !words::begins_a_part(word) {
+        let is_number = words::cardinal(word).is_some() || words::scale(word).is_some();
+        if !is_number && !OPENING.has(word) && !words::begins_a_part(word) {
             return None;
         }
         // "twenty-five" is two words and a hyphen.
         let mut run: Vec<&str> = Vec::new();
         let mut places: Vec<usize> = Vec::new();
-        for (offset, lexeme) in self.lexemes.get(index..)?.iter().enumerate().take(LONGEST) {
+        for (offset, lexeme) in self.lexemes.get(index..)?.iter().enumerate().take(MAX_LEXEMES) {
             match &lexeme.kind {
                 Kind::Word(word) => {
                     run.push(word);
@@ -209,14 +210,16 @@ impl Reader<'_> {
                 _ => break,
             }
         }
-        if words::begins_a_part(word) && words::half(&run).is_none() {
+        let is_lone_scale =
+            words::cardinal(word).is_none() && words::scale(word).is_some() && !words::begins_with_scale(&run);
+        if is_lone_scale || words::begins_a_part(word) && words::half(&run).is_none() {
             return None;
         }
         let Some(spelled) = words::spelled(&run) else {
             return self.is_one(index).then(|| Value::plain(1.0, index + 1));
         };
         let next = places.get(spelled.taken.checked_sub(1)?)? + 1;
-        Some(Value { last_digit: spelled.last_digit, ..Value::plain(spelled.value, next) })
+        Some(Value { last_digit: spelled.last_digit, scale: spelled.scale, ..Value::plain(spelled.value, next) })
     }
 
     /// Reads "third", "twenty-first", "двадцатое". Returns the rank and the index after it.
@@ -260,9 +263,9 @@ impl Reader<'_> {
     /// Reads a number with its unit in one word: "двухдневный", "полгода".
     pub(super) fn compound(&self, index: usize) -> Option<Quantity> {
         let word = self.word_at(Some(index))?;
-        let comparator = comparators::before(&self.lexemes, index);
-        if let Some((span, base)) = words::half_spans(word) {
-            let comparator = comparator.unwrap_or(Comparator::Exact);
+        let comparator = || comparators::before(&self.lexemes, index);
+        if let Some((base, span)) = words::half_spans(word) {
+            let comparator = comparator().unwrap_or(Comparator::Exact);
             return Some(self.finish(index, index + 1, (span, span), Unit::Measure(base), comparator, span));
         }
         let (value, base, factor) = words::spanning(word)?;
@@ -270,7 +273,7 @@ impl Reader<'_> {
         let unit = if base == "%" { Unit::Percent } else { Unit::Measure(base) };
         // "Более чем двухлетний" has a comparator; "выше двухметрового забора" has none.
         let than = matches!(self.word_at(index.checked_sub(1)), Some("чем" | "ніж" | "як"));
-        let comparator = comparator.filter(|told| than || *told == Comparator::About).unwrap_or(Comparator::Exact);
+        let comparator = comparator().filter(|found| than || *found == Comparator::About).unwrap_or(Comparator::Exact);
         Some(self.finish(index, index + 1, (span, span), unit, comparator, factor))
     }
 

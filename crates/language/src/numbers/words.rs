@@ -35,9 +35,9 @@ pub(super) fn lone_scale(word: &str) -> Option<f64> {
 
 static HALF_SPANS: Values<(&'static str, f64)> = Values::of("numbers.words.half_span", base_and_factor);
 
-/// Returns a duration in the base unit.
-pub(super) fn half_spans(word: &str) -> Option<(f64, &'static str)> {
-    HALF_SPANS.get(word).map(|(base, worth)| (worth, base))
+/// Returns base unit and value of a half duration: "полгода".
+pub(super) fn half_spans(word: &str) -> Option<(&'static str, f64)> {
+    HALF_SPANS.get(word)
 }
 
 static TIMES: Values<f64> = Values::of("numbers.words.times", lexicon::number);
@@ -83,7 +83,7 @@ pub(super) fn ordinal(word: &str) -> Option<f64> {
     })
 }
 
-fn base_and_factor(value: &'static str) -> Option<(&'static str, f64)> {
+pub(super) fn base_and_factor(value: &'static str) -> Option<(&'static str, f64)> {
     let (base, factor) = value.split_once(' ')?;
     Some((base, factor.parse().ok()?))
 }
@@ -137,16 +137,27 @@ pub(super) fn measure_of_an_adjective(word: &str) -> Option<(&'static str, f64)>
     })
 }
 
-/// Value, unit of the last word, number of words.
+/// A number in words.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Spelled {
+pub(super) struct SpelledNumber {
     pub(super) value: f64,
+    /// One unit of the last word: 1,000 for "three thousand".
     pub(super) last_digit: f64,
+    /// The factor of the last word, if it is a scale of at least a thousand.
+    pub(super) scale: Option<f64>,
+    /// Number of words.
     pub(super) taken: usize,
 }
 
+/// Whether a scale begins a number: "тысяча двести".
+pub(super) fn begins_with_scale(words: &[&str]) -> bool {
+    matches!(words, [first, second, ..] if !first.is_ascii()
+        && scale(first).is_some_and(|factor| factor >= 1000.0)
+        && cardinal(second).is_some())
+}
+
 /// Reads "two hundred and five", "двадцать одна тысяча", "half a million". "One" alone is mostly a pronoun.
-pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
+pub(super) fn spelled(words: &[&str]) -> Option<SpelledNumber> {
     let (mut total, mut current, mut taken, mut last_digit) = (0.0, 0.0, 0, 1.0);
     let mut index = 0;
     if let Some((value, skip)) = half(words) {
@@ -154,31 +165,35 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
     } else if matches!(words.first(), Some(&"a" | &"an")) {
         scale(words.get(1)?)?;
         (current, index, taken) = (1.0, 1, 1);
+    } else if begins_with_scale(words) {
+        current = 1.0;
     }
     let mut added = current > 0.0;
-    let mut last_scale = 0.0;
+    // The largest scale so far, and the last word's.
+    let (mut last_scale, mut trailing) = (0.0, None);
     while let Some(word) = words.get(index) {
+        let rest = words.get(index..).unwrap_or_default();
         if let Some(value) = cardinal(word).filter(|value| fits(current, *value)) {
             current += value;
             last_digit = unit_of(value);
-            added = true;
+            (added, trailing) = (true, None);
         } else if let Some(factor) = scale(word).filter(|_| added) {
             current *= factor;
             last_digit *= factor;
+            trailing = (factor >= 1000.0).then_some(factor);
             if factor >= 1000.0 {
                 total += current;
                 current = 0.0;
                 last_scale = factor;
             }
-        } else if let Some(skip) = and_a_half(words.get(index..).unwrap_or_default())
-            && last_scale > 0.0
-            && current == 0.0
-        {
-            total += last_scale / 2.0;
-            last_digit = last_scale / 2.0;
+        } else if let Some(skip) = and_a_half(rest).filter(|_| added && (current > 0.0 || last_scale > 0.0)) {
+            // "a million and a half", "one and a half million"
+            let half = if current > 0.0 { 0.5 } else { last_scale / 2.0 };
+            current += half;
+            (last_digit, trailing) = (half, None);
             index += skip;
             taken = index;
-            break;
+            continue;
         } else if *word == "and"
             && added
             && words.get(index + 1).is_some_and(|next| cardinal(next).is_some())
@@ -194,7 +209,7 @@ pub(super) fn spelled(words: &[&str]) -> Option<Spelled> {
     }
     let value = total + current;
     let lone_one = taken == 1 && (value - 1.0).abs() < f64::EPSILON;
-    (added && taken > 0 && !lone_one).then_some(Spelled { value, last_digit, taken })
+    (added && taken > 0 && !lone_one).then_some(SpelledNumber { value, last_digit, scale: trailing, taken })
 }
 
 /// Reads "and a half" after a scale: "a million and a half". Returns the number of words.
