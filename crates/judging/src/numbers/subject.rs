@@ -5,8 +5,9 @@ use std::collections::HashSet;
 
 use crate::names::Names;
 use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
+use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
-use corroborate_language::numbers::Unit;
+use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
 use corroborate_language::word_list::WordList;
 
@@ -66,15 +67,24 @@ pub(super) struct Subject<'a> {
     required: Vec<Required>,
     /// Stems of the passage's figures and dates.
     figures: HashSet<String>,
+    /// The passage has another of the claim's numbered names.
+    is_renumbered: bool,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(claim: &'a TextProfile, passage: &TextProfile, names: &'a Names) -> Self {
-        Self { claim, names, required: required(claim), figures: figure_stems(passage) }
+        Self {
+            claim,
+            names,
+            required: required(claim),
+            figures: figure_stems(passage),
+            is_renumbered: names_another_number(claim, passage),
+        }
     }
 
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if self.names.found() < 1.0
+        if self.is_renumbered
+            || self.names.found() < 1.0
             || !self.names.stand_in(sentence)
             || self.has_wider_subject(sentence)
             || is_of_another_group(self.claim, sentence)
@@ -148,4 +158,29 @@ fn required(claim: &TextProfile) -> Vec<Required> {
         required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
     }
     required
+}
+
+/// Whether the passage has another numbered name: "Apollo 12" against only Apollo 11.
+fn names_another_number(claim: &TextProfile, passage: &TextProfile) -> bool {
+    claim.quantities.iter().filter_map(|ours| Some((ours, name_before(claim, ours)?))).any(|(ours, name)| {
+        let mut twins = passage
+            .quantities
+            .iter()
+            .filter(|theirs| name_before(passage, theirs).is_some_and(|other| other == name))
+            .peekable();
+        twins.peek().is_some() && !twins.any(|theirs| (theirs.low - ours.low).abs() < 1e-9)
+    })
+}
+
+/// The word before a bare number, in lower case. Not a place: "in Odesa 37 people".
+fn name_before(text: &TextProfile, quantity: &Quantity) -> Option<String> {
+    if !matches!(quantity.unit, Unit::None | Unit::Identifier) {
+        return None;
+    }
+    let before = text.text.get(..quantity.start)?.trim_end_matches([' ', '\u{a0}', '-', '‑']);
+    let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+    let is_place = |word: &str| {
+        text.entities.iter().any(|name| name.kind == EntityKind::Loc && name.text.split(' ').next_back() == Some(word))
+    };
+    (word.chars().next()?.is_uppercase() && !is_place(word)).then(|| word.to_lowercase())
 }

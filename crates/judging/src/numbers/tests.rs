@@ -220,6 +220,7 @@ fn a_figure_about_another_subject_neither_agrees_nor_differs() {
         ("Life on Earth is about 3.7 billion years old.", "The Earth is about 4.54 billion years old.", None),
         ("The Earth is about 4.54 billion years old.", "Life on Earth is about 3.7 billion years old.", None),
         ("Life on Earth is about 4.54 billion years old.", "The Earth is about 4.54 billion years old.", None),
+        ("Apollo 12 landed on the Moon in November 1969.", "Apollo 11 landed on the Moon in July 1969.", None),
         ("Возраст Вселенной — 13,8 миллиарда лет.", "Возраст Земли — 4,54 миллиарда лет.", None),
         ("Вік Всесвіту — 13,8 мільярда років.", "Вік Землі — 4,54 мільярда років.", None),
         (
