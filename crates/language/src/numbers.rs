@@ -232,9 +232,13 @@ impl Reader<'_> {
     /// Whether "до" or "to" ends a change from "с", "from" or a verb of change.
     fn closes_a_change(&self, index: usize) -> bool {
         let from = index.saturating_sub(9);
-        let before = self.lexemes.get(from..index).unwrap_or_default();
-        let is_end = |lexeme: &Lexeme<'_>| matches!(lexeme.kind, Kind::Sign('.' | '!' | '?' | ';'));
-        let clause = before.rsplit(is_end).next().unwrap_or_default();
+        let is_sign =
+            |at: usize| self.lexemes.get(at).is_some_and(|sign| matches!(sign.kind, Kind::Sign('.' | '!' | '?')));
+        let has_capital =
+            |at: usize| self.lexemes.get(at).is_some_and(|word| word.text.starts_with(char::is_uppercase));
+        // The dot of "с 5 тыс. до 10 тыс." ends no sentence.
+        let end = (from..index).rev().find(|at| is_sign(*at) && has_capital(at + 1));
+        let clause = self.lexemes.get(end.unwrap_or(from)..index).unwrap_or_default();
         let mut words = clause.iter().filter_map(Lexeme::word);
         let began = words.clone().any(|word| matches!(word, "с" | "со" | "з" | "із" | "from"))
             && clause.iter().any(Lexeme::is_number);

@@ -420,6 +420,8 @@ fn scales_halves_and_eras_in_any_order() {
     assert_eq!(toll, [37.0, 120.0]);
     let limit = quantities("Он пришёл с 5 друзьями. До 100 человек погибли.", Some("ru"));
     assert_eq!(limit.last().map(|one| one.comparator), Some(Comparator::AtMost));
+    let change = quantities("Явка выросла с 5 тыс. до 10 тыс. человек.", Some("ru"));
+    assert_eq!(change.last().map(|one| one.comparator), Some(Comparator::Exact), "{change:?}");
 }
 
 #[test]
