@@ -65,7 +65,7 @@ PUBLIC = {
 }
 
 #: The same for what was written for this project (CC0 1.0), by folder under `training/written`: "" is English.
-WRITTEN = {"": 3500, "ru": 1800, "uk": 1800, "plain": 11000}
+WRITTEN = {"": 3500, "ru": 1800, "uk": 1800, "plain": 11000, "commitment": 3000}
 
 #: Pairs of the event templates a round, and at most so many that a teacher labelled (reader.teacher).
 TEMPLATES = 4000
@@ -115,7 +115,7 @@ def read_written(folder: Path) -> tuple[dict[str, list[Pair]], list[Pair]]:
     held: list[Pair] = []
     for part in WRITTEN:
         for path in sorted((folder / part).glob("*.jsonl")):
-            source = f"written/{part or 'en'}" + (f"/{path.stem}" if part == "plain" else "")
+            source = f"written/{part or 'en'}" + (f"/{path.stem}" if part in ("plain", "commitment") else "")
             for number, line in enumerate(filter(str.strip, path.read_text(encoding="utf-8").splitlines()), 1):
                 target = held if number % HELD_OUT == 0 else kept.setdefault(f"written/{part or 'en'}", [])
                 target.extend(pairs_of(line, source))
@@ -160,7 +160,7 @@ class Curriculum:
         chosen = self.events.draw(TEMPLATES, seed * 1000 + number)
         written, _ = read_written(self.written)
         for name, pairs in {**self.public, **written}.items():
-            cap = PUBLIC[name].cap if name in PUBLIC else WRITTEN[name.removeprefix("written/").replace("en", "")]
+            cap = PUBLIC[name].cap if name in PUBLIC else WRITTEN["" if name == "written/en" else name.removeprefix("written/")]
             chosen += rng.sample(pairs, min(cap, len(pairs)))
         chosen += rng.sample(self.soft, min(SOFT, len(self.soft)))
         rng.shuffle(chosen)
