@@ -20,12 +20,13 @@ use corroborate::domain::evidence::Adjudication;
 use corroborate::domain::verdict::{ClaimKind, Stance};
 use corroborate::domain::{Item, ItemResult};
 use corroborate::inference::steps::{
-    Adjudicated, Adjudicator, ClaimData, ClaimExtractor, Extracted, ExtractedClaim, ItemData, StepError, TextData,
+    Adjudicator, ClaimAdjudication, ClaimData, ClaimExtractor, ExtractedClaim, Extraction, ItemData, StepError,
+    TextData,
 };
 use corroborate::language::numbers::quantities;
 use corroborate::pipeline::{Gatherers, Outcome, Request, Steps, run};
 use corroborate::providers::Query;
-use corroborate::providers::gatherer::{Gathered, Gatherer};
+use corroborate::providers::gatherer::{GatheredPage, Gatherer};
 use futures::future::{BoxFuture, ready};
 use serde_json::json;
 use tokio::time::Instant;
@@ -59,7 +60,7 @@ impl ClaimExtractor for Bulletins {
         &'a self,
         text: &'a TextData<'a>,
         _until: Instant,
-    ) -> BoxFuture<'a, Result<Option<Extracted>, StepError>> {
+    ) -> BoxFuture<'a, Result<Option<Extraction>, StepError>> {
         // Any other text is left to the rules.
         if !text.text.starts_with("HARBOUR BULLETIN") {
             return Box::pin(ready(Ok(None)));
@@ -75,7 +76,8 @@ impl ClaimExtractor for Bulletins {
                 worth: None,
             })
         });
-        let extracted = Extracted { kind: Some(ClaimKind::Factual), claims: claims.collect(), ..Extracted::default() };
+        let extracted =
+            Extraction { kind: Some(ClaimKind::Factual), claims: claims.collect(), ..Extraction::default() };
         Box::pin(ready(Ok(Some(extracted))))
     }
 }
@@ -89,12 +91,12 @@ impl Gatherer for HarbourLog {
         "harbour log"
     }
 
-    fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>> {
+    fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<GatheredPage>, StepError>> {
         Box::pin(async move {
             let mut found = Vec::new();
             for (place, day, text) in LOG {
                 if query.text.contains(place) {
-                    found.push(Gathered {
+                    found.push(GatheredPage {
                         url: format!("log://harbour/{place}/{day}").parse()?,
                         title: format!("Log of {place}"),
                         text: Some(text.to_owned()),
@@ -126,7 +128,7 @@ impl Adjudicator for Figures {
         _item: &'a ItemData<'a>,
         claims: &'a [ClaimData<'a>],
         _until: Instant,
-    ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>> {
+    ) -> BoxFuture<'a, Result<Option<Vec<ClaimAdjudication>>, StepError>> {
         let figures = |text: &str| quantities(text, Some("en")).iter().map(|one| one.low).collect::<Vec<f64>>();
         let said = claims.iter().map(|claim| {
             let stated = figures(claim.text);
@@ -141,7 +143,7 @@ impl Adjudicator for Figures {
                 let stance = if is_same { Stance::Supports } else { Stance::Contradicts };
                 Some(Adjudication { stance, elsewhere: false })
             });
-            Adjudicated { stances: stances.collect(), ..Adjudicated::default() }
+            ClaimAdjudication { stances: stances.collect(), ..ClaimAdjudication::default() }
         });
         let said = said.collect();
         Box::pin(ready(Ok(Some(said))))

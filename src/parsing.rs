@@ -8,7 +8,7 @@
 //! place. When no spare is left and the parses still hang after a while, [`Parsers::watch`] fails: only a restart gives the
 //! cores back. The pages that hung are stored as failed by then, so that the next process does not read them again at once.
 //!
-//! This module never parses, and does not know what is parsed.
+//! This module never parses, and has no rule about its content.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 /// How long a caller waits for a place, and then for the result. The slowest pages under the cap take a quarter of a
 /// second on one core; a parse that takes forty times that hangs.
 const PARSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many times longer work may take that its caller cannot do without: a machine that stands still for some seconds
+/// How many times longer work may take that its caller cannot do without: a machine that stalls for some seconds
 /// must not cost an item.
 const NEEDED_FACTOR: u32 = 6;
-/// Places that stand in for those of parses that hang. Each is a core that is lost until the process ends: a few help, and
+/// Places that replace those of parses that hang. Each is a core that is lost until the process ends: a few help, and
 /// more would only hide the problem.
 const SPARE_PLACES: usize = 4;
 /// How long parses may hang without a spare place before the process ends. On an overloaded machine they end meanwhile,
@@ -35,13 +35,13 @@ const STACK_BYTES: usize = 8 * 1024 * 1024;
 
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotParsed {
+pub enum ParseError {
     /// The parser panicked; only this page is lost.
     #[error("the parser failed")]
     Crashed,
     #[error("parsing did not end in time")]
     TooSlow,
-    /// The parse did not begin, which says nothing of the page.
+    /// The parse did not begin; the page may be sound.
     #[error("no free parser in time: this machine is too busy")]
     NoPlace,
 }
@@ -74,9 +74,9 @@ enum ParsePermit {
 }
 
 /// The place of one parse, released when its thread ends, however it ends.
-struct Release(Arc<Mutex<Option<ParsePermit>>>);
+struct PlaceGuard(Arc<Mutex<Option<ParsePermit>>>);
 
-impl Drop for Release {
+impl Drop for PlaceGuard {
     fn drop(&mut self) {
         let place = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(ParsePermit::Stuck(_permit, stuck)) = place {
@@ -86,15 +86,15 @@ impl Drop for Release {
 }
 
 /// A parse without a caller. Dropping this gives its place to others, and a spare one to the parse until its thread ends.
-struct Abandoned<'a> {
+struct AbandonedParse<'a> {
     parsers: &'a Parsers,
     place: Option<Arc<Mutex<Option<ParsePermit>>>>,
 }
 
-impl Drop for Abandoned<'_> {
+impl Drop for AbandonedParse<'_> {
     fn drop(&mut self) {
         if let Some(place) = &self.place {
-            self.parsers.stand_in(place);
+            self.parsers.swap_place(place);
         }
     }
 }
@@ -107,10 +107,10 @@ impl Parsers {
     }
 
     /// Does the work on a thread of its own, once there is a place for it.
-    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, NotParsed> {
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, ParseError> {
         let permit = timeout(self.parse_timeout, Arc::clone(&self.places).acquire_owned()).await;
         // The semaphore is never closed.
-        let Ok(Ok(permit)) = permit else { return Err(NotParsed::NoPlace) };
+        let Ok(Ok(permit)) = permit else { return Err(ParseError::NoPlace) };
         self.on_thread(permit, self.parse_timeout, work).await
     }
 
@@ -119,8 +119,8 @@ impl Parsers {
     pub async fn run_when_free<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, NotParsed> {
-        let Ok(permit) = Arc::clone(&self.places).acquire_owned().await else { return Err(NotParsed::NoPlace) };
+    ) -> Result<T, ParseError> {
+        let Ok(permit) = Arc::clone(&self.places).acquire_owned().await else { return Err(ParseError::NoPlace) };
         self.on_thread(permit, self.parse_timeout * NEEDED_FACTOR, work).await
     }
 
@@ -129,10 +129,10 @@ impl Parsers {
         permit: OwnedSemaphorePermit,
         limit: Duration,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, NotParsed> {
+    ) -> Result<T, ParseError> {
         let place = Arc::new(Mutex::new(Some(ParsePermit::Permit(permit))));
         let (sender, result) = oneshot::channel();
-        let release = Release(Arc::clone(&place));
+        let release = PlaceGuard(Arc::clone(&place));
         // A thread costs some tens of microseconds, a page milliseconds.
         let thread = thread::Builder::new().name("parse".to_owned()).stack_size(STACK_BYTES).spawn(move || {
             // Dropped last, and by a panic as well.
@@ -142,19 +142,19 @@ impl Parsers {
         });
         if let Err(error) = thread {
             tracing::warn!(%error, "no thread for parsing; out of memory or threads");
-            return Err(NotParsed::NoPlace);
+            return Err(ParseError::NoPlace);
         }
         // Also when the caller leaves before the limit: nothing would watch the parse any more, and it may hang.
-        let mut abandoned = Abandoned { parsers: self, place: Some(place) };
+        let mut abandoned = AbandonedParse { parsers: self, place: Some(place) };
         let parsed = timeout(limit, result).await;
         if parsed.is_ok() {
             abandoned.place = None;
         }
-        parsed.map_or(Err(NotParsed::TooSlow), |parsed| parsed.map_err(|_panicked| NotParsed::Crashed))
+        parsed.map_or(Err(ParseError::TooSlow), |parsed| parsed.map_err(|_panicked| ParseError::Crashed))
     }
 
     /// Gives the place of a parse that hangs to others, and a spare one to the parse.
-    fn stand_in(&self, place: &Mutex<Option<ParsePermit>>) {
+    fn swap_place(&self, place: &Mutex<Option<ParsePermit>>) {
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         // The parse may have ended this moment.
         let Some(ParsePermit::Permit(permit)) = place.take() else { return };
@@ -229,7 +229,7 @@ mod tests {
     async fn a_panic_ends_with_its_page() {
         let parsers = Parsers::new(1, 0, Duration::from_secs(10), SHORT);
         let crashed: Result<(), _> = parsers.run(|| panic!("this page")).await;
-        assert_eq!(crashed, Err(NotParsed::Crashed));
+        assert_eq!(crashed, Err(ParseError::Crashed));
         assert_eq!(parsers.run(|| 1).await, Ok(1), "its place is free again");
     }
 
@@ -255,15 +255,15 @@ mod tests {
     async fn a_parse_that_hangs_costs_a_spare_place_until_it_ends() {
         let parsers = Parsers::new(1, 1, SHORT, SHORT);
         let (end, held) = mpsc::channel::<()>();
-        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
+        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(ParseError::TooSlow));
         assert_eq!(parsers.run(|| 1).await, Ok(1), "a spare place stands in");
         assert_eq!(parsers.spares.available_permits(), 0);
         drop(end);
         timeout(Duration::from_secs(5), parsers.spares.acquire()).await.unwrap().unwrap().forget();
-        // Without spares the places are lost, and a caller is told so in time.
+        // Without spares the places are lost, and a caller gets an error in time.
         let (_end, held) = mpsc::channel::<()>();
-        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
-        assert_eq!(parsers.run(|| 1).await, Err(NotParsed::NoPlace));
+        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(ParseError::TooSlow));
+        assert_eq!(parsers.run(|| 1).await, Err(ParseError::NoPlace));
     }
 
     #[tokio::test]
@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(parsers.exhausted(), None, "before the hung parse {number}");
             let (end, held) = mpsc::channel::<()>();
             ends.push(end);
-            assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
+            assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(ParseError::TooSlow));
         }
         assert!(parsers.exhausted().is_some_and(|reason| reason.starts_with("1 parse(s) hang")));
         assert_eq!(parsers.run(|| 1).await, Ok(1), "items in work can still read their pages");
@@ -302,7 +302,7 @@ mod tests {
         let stop = CancellationToken::new();
         let watch = tokio_util::task::TaskTracker::new().spawn(Arc::clone(&parsers).watch(stop.clone()));
         let (end, held) = mpsc::channel::<()>();
-        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(NotParsed::TooSlow));
+        assert_eq!(parsers.run(move || held.recv().is_ok()).await, Err(ParseError::TooSlow));
         assert!(parsers.exhausted().is_some());
         drop(end);
         while parsers.exhausted().is_some() {

@@ -72,6 +72,7 @@ impl Daemon {
             .env("ENRICHMENT_SERPAPI_BASE_URL", base(Target::SerpApi))
             .env("ENRICHMENT_EVENTREGISTRY_BASE_URL", base(Target::EventRegistry))
             .env("ENRICHMENT_NEWSAPI_BASE_URL", base(Target::NewsApi))
+            .env("ENRICHMENT_PROVIDERS", "gdelt,eventregistry,newsapi,opensearch")
             // Real sites are not asked from a measurement.
             .env("ENRICHMENT_FEEDS_ENABLED", "false")
             .env("FETCH_ALLOW_PRIVATE_ADDRESSES", "true")

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{App, AppError, Purpose, Recorded, demo_data};
-use crate::broker::{DeadBody, QueueName, Settle};
-use crate::config::{self, Config};
+use crate::broker::{DeadBody, QueueName, Settlement};
+use crate::config::{self, Config, SearchProvider};
 use crate::domain::{Item, ItemResult};
 use crate::pipeline::{self, Outcome, Request};
 
@@ -43,6 +43,8 @@ pub async fn open(config: &Config) -> Result<App, AppError> {
         provider.rpm = std::num::NonZeroU32::MAX;
     }
     built_in.providers.feeds.enabled = false;
+    // There are no recordings of it.
+    built_in.enrichment.providers.retain(|provider| *provider != SearchProvider::Wikipedia);
     built_in.http = config.http.clone();
     built_in.database.url = None;
     built_in.amqp.url = None;
@@ -55,7 +57,7 @@ pub async fn open(config: &Config) -> Result<App, AppError> {
 pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Result<DemoReport, AppError> {
     let started = tokio::time::Instant::now();
     let folder = folder(config);
-    let app = open(config).await?;
+    let app = Box::pin(open(config)).await?;
     let items = demo_data::items();
     let bodies: Vec<Vec<u8>> = items.iter().filter_map(|item| serde_json::to_vec(item).ok()).collect();
     app.queue.publish_items(QueueName::Enrichment, &bodies).await?;
@@ -67,13 +69,13 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
         match Item::parse(&delivery.body) {
             Ok(item) => {
                 let one = one(&app, item).await?;
-                app.queue.settle(&delivery, Settle::Ack).await?;
+                app.queue.settle(&delivery, Settlement::Ack).await?;
                 // An item can have two messages; the first result is shown.
                 done.entry(one.item.item_id.clone()).or_insert(one);
             }
             Err(reject) => {
                 let (label, error) = (reject.label().to_owned(), reject.to_string());
-                app.queue.settle(&delivery, Settle::Dead { label, error, body: DeadBody::Whole }).await?;
+                app.queue.settle(&delivery, Settlement::Dead { label, error, body: DeadBody::Whole }).await?;
             }
         }
         progress(done.len().min(total), total);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::observers::OutboundObserver;
-use crate::broker::{Published, Queue, QueueError};
+use crate::broker::{PublishReport, Queue, QueueError};
 use crate::domain::rules::DomainRules;
 use crate::outbound::BreakerSync;
 use crate::pipeline::RulesHandle;
@@ -59,9 +59,9 @@ pub(super) async fn relay_outbox(
         let published = publish_batch(&store, &queue, &mut pace, tick).await;
         metrics::job_run("outbox", published.is_ok());
         // Messages that arrived during the batch are no overload.
-        store.outbox_keeps_up(!matches!(published, Ok(Left::Batch) | Err(_)) && pace.alone == 0);
+        store.outbox_keeps_up(!matches!(published, Ok(Backlog::Batch) | Err(_)) && pace.alone == 0);
         match published {
-            Ok(Left::Batch | Left::Fresh) if !stop.is_cancelled() => continue,
+            Ok(Backlog::Batch | Backlog::Fresh) if !stop.is_cancelled() => continue,
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = %error, "outbox publishing failed; retrying");
@@ -84,7 +84,7 @@ pub(super) async fn relay_outbox(
                 let rest = async {
                     while matches!(
                         publish_batch(&store, &queue, &mut pace, Duration::ZERO).await,
-                        Ok(Left::Batch | Left::Fresh)
+                        Ok(Backlog::Batch | Backlog::Fresh)
                     ) {}
                 };
                 if tokio::time::timeout(LAST_ROUND_PATIENCE, rest).await.is_err() {
@@ -128,7 +128,7 @@ impl Pace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum Backlog {
     /// More may wait.
     Batch,
     /// This process wrote more.
@@ -141,16 +141,16 @@ async fn publish_batch(
     queue: &Arc<dyn Queue>,
     pace: &mut Pace,
     tick: Duration,
-) -> Result<Left, super::AppError> {
+) -> Result<Backlog, super::AppError> {
     let limit = if pace.alone > 0 { 1 } else { pace.batch };
     let Some(taken) = pace.take(store, limit, tick).await? else {
         pace.alone = 0;
-        return Ok(Left::Nothing);
+        return Ok(Backlog::Nothing);
     };
     let offered = taken.messages.len();
     let sent = queue.publish_results(&taken.messages).await;
     // Released now, not when the lease ends.
-    let nothing = Published::default();
+    let nothing = PublishReport::default();
     let published = sent.as_ref().unwrap_or(&nothing);
     let parked = settle(&taken, published).await?;
     let unclear = offered.saturating_sub(published.confirmed.len() + published.refused.len());
@@ -168,14 +168,14 @@ async fn publish_batch(
         return Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail }.into());
     }
     if i64::try_from(offered).unwrap_or(0) >= limit {
-        return Ok(Left::Batch);
+        return Ok(Backlog::Batch);
     }
-    Ok(if store.has_fresh_outbox() { Left::Fresh } else { Left::Nothing })
+    Ok(if store.has_fresh_outbox() { Backlog::Fresh } else { Backlog::Nothing })
 }
 
 /// Records the outcome and retries while the store is away, because a message that stays in the outbox is published
 /// twice.
-async fn settle(taken: &OutboxBatch, published: &Published) -> Result<usize, StoreError> {
+async fn settle(taken: &OutboxBatch, published: &PublishReport) -> Result<usize, StoreError> {
     let mut tries = 0;
     loop {
         match taken.settle(published).await {
@@ -195,7 +195,7 @@ pub(super) async fn listen(store: Store, stop: CancellationToken) {
         // Cancel-safe: nothing is leased.
         let lost = tokio::select! {
             () = stop.cancelled() => return,
-            lost = hear(&store) => lost,
+            lost = receive_notifications(&store) => lost,
         };
         let Err(error) = lost else { return stop.cancelled().await };
         tracing::warn!(%error, "LISTEN connection lost; polling until it is restored");
@@ -204,10 +204,10 @@ pub(super) async fn listen(store: Store, stop: CancellationToken) {
 }
 
 /// Returns `Ok` if no other process can change the store.
-async fn hear(store: &Store) -> Result<(), StoreError> {
+async fn receive_notifications(store: &Store) -> Result<(), StoreError> {
     let Some(mut listener) = store.listen().await? else { return Ok(()) };
     loop {
-        listener.hear().await?;
+        listener.receive().await?;
     }
 }
 
@@ -263,7 +263,7 @@ pub(super) async fn clean_up(
         let cleaned = match turn {
             // Cancel-safe: each batch is its own statement.
             Ok(true) => tokio::select! {
-                cleaned = store.cleanup_beside_work(clock.now()) => cleaned.map(Some),
+                cleaned = store.cleanup_in_background(clock.now()) => cleaned.map(Some),
                 () = stop.cancelled() => {
                     give_cleanup_back(&store, interval).await;
                     return;

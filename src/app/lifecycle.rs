@@ -3,7 +3,7 @@
 //! Shutdown order: stop receiving, finish items within the grace period, return the rest, stop HTTP, publish the
 //! outbox, write usage, close the store.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::webhooks::{Webhook, receivers};
 use super::{App, AppError, jobs, reembed, traces, work};
 use crate::config::{Config, Overload};
 use crate::domain::SystemClock;
-use crate::http::{self, HttpSettings, HttpState};
+use crate::http::{self, HttpSettings, HttpState, InProcess};
 use crate::outbound::webhook::WebhookReceiver;
 use crate::supervisor::Supervisor;
 use crate::worker::{
@@ -297,6 +297,13 @@ impl App {
         );
     }
 
+    /// The API without a port, for a command.
+    pub fn api(&self) -> InProcess {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let options = ServeOptions { worker: false, http: true };
+        InProcess::new(self.http_state(address, options, CancellationToken::new(), &IntakeStatus::default()))
+    }
+
     fn http_state(
         &self,
         address: SocketAddr,
@@ -325,6 +332,7 @@ impl App {
                 version: env!("CARGO_PKG_VERSION"),
                 monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),
                 worker: options.worker,
+                in_process: false,
             }),
             intake_paused: Arc::new(move || intake.paused()),
             render_metrics: Arc::new(|| crate::telemetry::exporter::install().render()),

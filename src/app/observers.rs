@@ -149,15 +149,15 @@ impl crate::broker::Observer for QueueObserver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::broker::Settle;
-    use crate::domain::{Degradation, Reject};
+    use crate::broker::Settlement;
+    use crate::domain::{Degradation, RejectReason};
     use crate::outbound::{GateState, every_ask_error, every_fetch_error};
-    use crate::parsing::NotParsed;
+    use crate::parsing::ParseError;
     use crate::pipeline::PipelineError;
     use crate::reading::Junk;
     use crate::store::{StoreError, of_code};
     use crate::telemetry::catalogue::{self as c, Metric, OTHER};
-    use crate::worker::{Outcome, ProcessError, Processed, RetryPolicy, disposition};
+    use crate::worker::{Outcome, ProcessError, ProcessOutcome, RetryPolicy, disposition};
 
     #[test]
     fn usage_batch_is_sent_again_unchanged_until_the_store_has_it() {
@@ -211,24 +211,24 @@ mod tests {
         ]
     }
 
-    fn rejects() -> Vec<Reject> {
+    fn rejects() -> Vec<RejectReason> {
         let detail = || "why".to_owned();
         vec![
-            Reject::Empty,
-            Reject::TooLarge { bytes: 1 },
-            Reject::NotUtf8 { at: 1 },
-            Reject::NotJson { detail: detail() },
-            Reject::WrongSchema { detail: detail() },
-            Reject::UnknownSchema { found: 2 },
-            Reject::NoText,
+            RejectReason::Empty,
+            RejectReason::TooLarge { bytes: 1 },
+            RejectReason::NotUtf8 { at: 1 },
+            RejectReason::NotJson { detail: detail() },
+            RejectReason::WrongSchema { detail: detail() },
+            RejectReason::UnknownSchema { found: 2 },
+            RejectReason::NoText,
         ]
     }
 
     /// Returns every end of a delivery, with every reason of the pipeline.
     fn outcomes() -> Vec<Outcome> {
         let mut all = vec![
-            Outcome::Processed(Processed::Committed),
-            Outcome::Processed(Processed::AlreadyDone),
+            Outcome::Processed(ProcessOutcome::Committed),
+            Outcome::Processed(ProcessOutcome::AlreadyDone),
             Outcome::Panicked(String::new()),
             Outcome::Stuck(Duration::ZERO),
             Outcome::HandedBack,
@@ -238,7 +238,7 @@ mod tests {
         all.extend(rejects().into_iter().map(Outcome::Rejected));
         let model = crate::inference::InferenceError::Failed { model: "m".into(), detail: "d".into() };
         let errors = store_errors().into_iter().map(PipelineError::Store).chain([PipelineError::Inference(model)]);
-        let errors = errors.chain([NotParsed::NoPlace, NotParsed::TooSlow].map(PipelineError::Texts));
+        let errors = errors.chain([ParseError::NoPlace, ParseError::TooSlow].map(PipelineError::Texts));
         all.extend(errors.flat_map(|error| {
             let (label, detail) = (error.label(), String::new());
             let away = matches!(&error, PipelineError::Store(error) if error.is_away())
@@ -320,9 +320,9 @@ mod tests {
         for (outcome, attempts) in outcomes().into_iter().flat_map(|outcome| [(outcome.clone(), 0), (outcome, 99)]) {
             is_known(&c::ITEM_DURATION, "outcome", outcome.label());
             match disposition(&outcome, attempts, &RetryPolicy::default()) {
-                Settle::Retry { error_label, .. } => is_known(&c::ITEM_RETRIES, "reason", error_label),
-                Settle::Dead { .. } => is_known(&c::ITEMS_DEAD, "reason", outcome.reason()),
-                Settle::Ack | Settle::Defer { .. } | Settle::Requeue => {}
+                Settlement::Retry { error_label, .. } => is_known(&c::ITEM_RETRIES, "reason", error_label),
+                Settlement::Dead { .. } => is_known(&c::ITEMS_DEAD, "reason", outcome.reason()),
+                Settlement::Ack | Settlement::Defer { .. } | Settlement::Requeue => {}
             }
         }
     }

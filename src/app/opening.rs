@@ -38,17 +38,17 @@ pub struct OpenStore {
     #[cfg(feature = "embedded")]
     closing: CancellationToken,
     #[cfg(feature = "embedded")]
-    embedded: Option<Embedded>,
+    embedded: Option<EmbeddedStore>,
 }
 
-/// They end in the field order of [`Running`].
+/// They end in the field order of [`RunningServer`].
 #[cfg(feature = "embedded")]
 #[derive(Debug)]
-struct Embedded(Option<Running>);
+struct EmbeddedStore(Option<RunningServer>);
 
 #[cfg(feature = "embedded")]
 #[derive(Debug)]
-struct Running {
+struct RunningServer {
     server: EmbeddedPostgres,
     /// Held until the server has ended, because two servers would corrupt the folder.
     lock: DataLock,
@@ -56,10 +56,10 @@ struct Running {
 }
 
 #[cfg(feature = "embedded")]
-impl Embedded {
+impl EmbeddedStore {
     /// Blocks until the server's last connection has ended.
     fn stop(mut self) -> Result<(), StoreError> {
-        let Some(Running { server, lock, folder }) = self.0.take() else { return Ok(()) };
+        let Some(RunningServer { server, lock, folder }) = self.0.take() else { return Ok(()) };
         let stopped = server.stop();
         drop((lock, folder));
         stopped
@@ -67,7 +67,7 @@ impl Embedded {
 }
 
 #[cfg(feature = "embedded")]
-impl Drop for Embedded {
+impl Drop for EmbeddedStore {
     /// Leaves the wait for the last connection to a separate thread.
     fn drop(&mut self) {
         if let Some(running) = self.0.take() {
@@ -128,7 +128,7 @@ impl OpenStore {
                 detail: format!("{error}; set TMPDIR to a folder that can be written to"),
             })?;
             let mut opened = Self::embedded(folder.path()).await?;
-            if let Some(Embedded(Some(running))) = &mut opened.embedded {
+            if let Some(EmbeddedStore(Some(running))) = &mut opened.embedded {
                 running.folder = Some(folder);
             }
             Ok(opened)
@@ -162,8 +162,8 @@ impl OpenStore {
             Ok(started) => started?,
             Err(panicked) => return Err(StoreError::Embedded { detail: panicked.to_string() }.into()),
         };
-        let embedded = Embedded(Some(Running { server, lock, folder: None }));
-        let Embedded(Some(running)) = &embedded else { return Err(AppError::NoEmbedded) };
+        let embedded = EmbeddedStore(Some(RunningServer { server, lock, folder: None }));
+        let EmbeddedStore(Some(running)) = &embedded else { return Err(AppError::NoEmbedded) };
         let store = Store::connect_embedded(&running.server).await?;
         Ok(Self { store, apart: false, closing: CancellationToken::new(), embedded: Some(embedded) })
     }
@@ -179,7 +179,7 @@ impl OpenStore {
     #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "the same signature as with the feature"))]
     pub fn watch(&self, supervisor: &Supervisor) {
         #[cfg(feature = "embedded")]
-        if let Some(Embedded(Some(running))) = &self.embedded {
+        if let Some(EmbeddedStore(Some(running))) = &self.embedded {
             let (ended, store, closing) = (running.server.ended(), self.store.clone(), self.closing.clone());
             supervisor.spawn("the embedded database", &self.closing, async move {
                 let Some(why) = closing.run_until_cancelled(ended).await else { return Ok(()) };
@@ -192,7 +192,7 @@ impl OpenStore {
     /// Publishes the HTTP address in the folder's lock file.
     pub fn announce(&mut self, http: &str) -> Result<(), AppError> {
         #[cfg(feature = "embedded")]
-        if let Some(Embedded(Some(running))) = &mut self.embedded {
+        if let Some(EmbeddedStore(Some(running))) = &mut self.embedded {
             running.lock.announce(Some(http))?;
         }
         #[cfg(not(feature = "embedded"))]

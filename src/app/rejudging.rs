@@ -20,11 +20,11 @@ use crate::domain::rules::DomainRules;
 use crate::domain::{Clock as _, ItemResult, SystemClock, ids};
 use crate::inference::llm::Purpose;
 use crate::judging::scoring::Scoring;
-use crate::pipeline::changed::tells;
+use crate::pipeline::changed::has_changes;
 use crate::pipeline::rescore::{Terms, judge_again};
 use crate::pipeline::{self, Outcome, Rejudging, Request, Services};
 use crate::store::{
-    Due, JudgedBy, JudgingVersion, RejudgeLimits, ScanCriteria, StoreError, StoredJudgement, StoredRun,
+    DueItem, JudgedBy, JudgingVersion, RejudgeLimits, ScanCriteria, StoreError, StoredJudgement, StoredRun,
 };
 use crate::telemetry::{item_span, metrics};
 
@@ -45,7 +45,7 @@ const MOST_AT_ONCE: u32 = 200;
 const MOST_ATTEMPTS: i32 = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Done {
+enum RejudgeOutcome {
     Changed,
     Same,
     /// The item was deleted, was judged by another run, or cannot be judged.
@@ -54,7 +54,7 @@ enum Done {
     Later,
 }
 
-impl Done {
+impl RejudgeOutcome {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -65,7 +65,7 @@ impl Done {
     }
 
     fn of(before: &ItemResult, after: &ItemResult) -> Self {
-        if tells(before, after) { Self::Changed } else { Self::Same }
+        if has_changes(before, after) { Self::Changed } else { Self::Same }
     }
 }
 
@@ -140,7 +140,7 @@ impl Rejudger {
         if dropped > 0 {
             tracing::info!(items = dropped, "items too old for re-evaluation skipped");
         }
-        self.ask_anew().await
+        self.ask_providers().await
     }
 
     fn since(&self) -> DateTime<Utc> {
@@ -180,29 +180,34 @@ impl Rejudger {
             let judged = async {
                 match stored {
                     Some(stored) if one.attempts <= MOST_ATTEMPTS => self.judge(one, stored, &terms).await,
-                    _ => Ok(Done::Left),
+                    _ => Ok(RejudgeOutcome::Left),
                 }
             };
             let done = AssertUnwindSafe(judged).catch_unwind().await.unwrap_or_else(|_panic| {
                 tracing::error!(item.id = one.item_id, "re-evaluation of an item panicked; retrying later");
-                Ok(Done::Later)
+                Ok(RejudgeOutcome::Later)
             });
             self.settle(one, done?).await?;
         }
         Ok(())
     }
 
-    async fn judge(&self, due: &Due, stored: &StoredJudgement, terms: &Terms) -> Result<Done, StoreError> {
-        let Some(rescored) = judge_again(stored, terms) else { return Ok(Done::Same) };
+    async fn judge(
+        &self,
+        due: &DueItem,
+        stored: &StoredJudgement,
+        terms: &Terms,
+    ) -> Result<RejudgeOutcome, StoreError> {
+        let Some(rescored) = judge_again(stored, terms) else { return Ok(RejudgeOutcome::Same) };
         let (store, now) = (&self.services.store, self.services.clock.now());
         match rescored.write(store, stored, (due.reason, terms), now, false).await {
-            Ok(true) => Ok(Done::of(&stored.result, &rescored.result)),
-            Ok(false) => Ok(Done::Left),
+            Ok(true) => Ok(RejudgeOutcome::of(&stored.result, &rescored.result)),
+            Ok(false) => Ok(RejudgeOutcome::Left),
             Err(error) => after_failure(due, error),
         }
     }
 
-    async fn ask_anew(&self) -> Result<(), StoreError> {
+    async fn ask_providers(&self) -> Result<(), StoreError> {
         let store = &self.services.store;
         let allowance = self.allowance(self.settings.asked_per_hour, LEASE_OF_A_RUN);
         for _ in 0..allowance.at_once {
@@ -217,15 +222,15 @@ impl Rejudger {
         Ok(())
     }
 
-    async fn read_and_ask(&self, due: &Due) -> Result<Done, StoreError> {
+    async fn read_and_ask(&self, due: &DueItem) -> Result<RejudgeOutcome, StoreError> {
         // Attempts that ended the process or hung.
         if due.attempts > MOST_ATTEMPTS {
-            return Ok(Done::Left);
+            return Ok(RejudgeOutcome::Left);
         }
         match self.services.store.stored_run(&due.item_id).await {
-            Ok(Some(stored)) if self.is_too_old(&stored) => Ok(Done::Left),
+            Ok(Some(stored)) if self.is_too_old(&stored) => Ok(RejudgeOutcome::Left),
             Ok(Some(stored)) => self.ask(due, stored).await,
-            Ok(None) => Ok(Done::Left),
+            Ok(None) => Ok(RejudgeOutcome::Left),
             Err(error) => after_failure(due, error),
         }
     }
@@ -246,7 +251,7 @@ impl Rejudger {
         stored.item.published_at.unwrap_or(stored.evaluated_at) < self.since()
     }
 
-    async fn ask(&self, due: &Due, stored: StoredRun) -> Result<Done, StoreError> {
+    async fn ask(&self, due: &DueItem, stored: StoredRun) -> Result<RejudgeOutcome, StoreError> {
         let StoredRun { item, result, phase, sent_at, evaluated_at } = stored;
         let before = Arc::new(result);
         let request = Request {
@@ -267,36 +272,36 @@ impl Rejudger {
         // Cancel-safe: a run commits in one transaction.
         let Ok(Ok(ended)) = timeout(LONGEST_RUN, running).await else {
             tracing::error!(item.id = due.item_id, "full run of an item panicked or timed out; retrying later");
-            return Ok(Done::Later);
+            return Ok(RejudgeOutcome::Later);
         };
         match ended {
             Ok(Outcome::Done(after)) => {
                 store.add_rejudging_cost(after.cost.usd - held).await?;
-                Ok(Done::of(&before, &after))
+                Ok(RejudgeOutcome::of(&before, &after))
             }
             Ok(Outcome::Poorer(after)) => {
                 store.add_rejudging_cost(after.cost.usd - held).await?;
-                Ok(Done::Later)
+                Ok(RejudgeOutcome::Later)
             }
             Ok(Outcome::AlreadyDone { usd }) => {
                 store.add_rejudging_cost(usd - held).await?;
-                Ok(Done::Left)
+                Ok(RejudgeOutcome::Left)
             }
             Err(error) if error.is_transient() => {
                 tracing::warn!(item.id = due.item_id, %error, "full run of an item failed; retrying later");
-                Ok(Done::Later)
+                Ok(RejudgeOutcome::Later)
             }
             Err(error) => {
                 tracing::warn!(item.id = due.item_id, %error, "item kept unchanged: its full run failed");
-                Ok(Done::Left)
+                Ok(RejudgeOutcome::Left)
             }
         }
     }
 
     /// Removes a due item. An item to retry stays until its lease ends.
-    async fn settle(&self, due: &Due, done: Done) -> Result<(), StoreError> {
+    async fn settle(&self, due: &DueItem, done: RejudgeOutcome) -> Result<(), StoreError> {
         metrics::rejudged(due.reason, done.as_str());
-        if done == Done::Later && due.attempts < MOST_ATTEMPTS {
+        if done == RejudgeOutcome::Later && due.attempts < MOST_ATTEMPTS {
             return Ok(());
         }
         self.services.store.settle_due(due).await
@@ -304,16 +309,16 @@ impl Rejudger {
 }
 
 /// Ends the round only after an outage: other errors may concern this item alone, and the next ones are already leased.
-fn after_failure(due: &Due, error: StoreError) -> Result<Done, StoreError> {
+fn after_failure(due: &DueItem, error: StoreError) -> Result<RejudgeOutcome, StoreError> {
     if error.is_outage() {
         return Err(error);
     }
     if error.is_transient() {
         tracing::warn!(item.id = due.item_id, %error, "reading or writing an item failed; retrying later");
-        return Ok(Done::Later);
+        return Ok(RejudgeOutcome::Later);
     }
     tracing::warn!(item.id = due.item_id, %error, "item kept unchanged: it cannot be read or written");
-    Ok(Done::Left)
+    Ok(RejudgeOutcome::Left)
 }
 
 fn at_once(per_hour: u32, interval: Duration) -> u32 {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::App;
-use crate::config::{Baseline, Config, Reread, process_env};
+use crate::config::{Baseline, Config, ReloadedConfig, process_env};
 use crate::domain::Clock;
 use crate::domain::rules::DomainRule;
 use crate::store::Store;
@@ -39,13 +39,13 @@ impl Reloader {
     pub async fn reload(&mut self) {
         let read = self.read().await;
         let done = match read {
-            Some(Reread { config, restart }) => self.take(&config, restart).await,
+            Some(ReloadedConfig { config, restart }) => self.take(&config, restart).await,
             None => false,
         };
         metrics::job_run("reload", done);
     }
 
-    async fn read(&self) -> Option<Reread> {
+    async fn read(&self) -> Option<ReloadedConfig> {
         let baseline = self.baseline.clone();
         let read = tokio::task::spawn_blocking(move || baseline.reread(process_env())).await;
         match read {

@@ -43,7 +43,7 @@ enum Round {
     /// More may wait.
     More,
     /// The receiver accepted some messages and requests this pause.
-    Asked(Duration),
+    PauseRequested(Duration),
     /// The receiver accepted none and requests this pause, or zero.
     Failing(Duration),
 }
@@ -123,7 +123,7 @@ impl Webhook {
                 continue;
             }
             if round.is_ok() {
-                is_resting = matches!(round, Ok(Round::Asked(_) | Round::Failing(_)));
+                is_resting = matches!(round, Ok(Round::PauseRequested(_) | Round::Failing(_)));
             }
             let wait = self.rest_after(round, &mut failures, tick);
             // Cancel-safe: no row is leased here.
@@ -141,7 +141,7 @@ impl Webhook {
                 *failures += 1;
                 Duration::from_secs(1 << (*failures).min(6)).min(LONGEST_REST).max(asked.min(LONGEST_REST_ASKED))
             }
-            Ok(Round::Asked(rest)) => {
+            Ok(Round::PauseRequested(rest)) => {
                 *failures = 0;
                 rest.min(LONGEST_REST_ASKED)
             }
@@ -191,7 +191,7 @@ impl Webhook {
             return Ok(Round::Failing(asked));
         }
         if !asked.is_zero() {
-            return Ok(Round::Asked(asked));
+            return Ok(Round::PauseRequested(asked));
         }
         let is_full = i64::try_from(taken.messages.len()).is_ok_and(|taken| taken >= limit);
         Ok(if is_full && limit > 1 { Round::More } else { Round::Done })

@@ -11,12 +11,12 @@ use crate::broker::Queue;
 use crate::pipeline::{self, Outcome, PipelineError, Request, Services};
 use crate::store::Store;
 use crate::telemetry::{TraceParent, item_ended, item_span};
-use crate::worker::{Announce, Load, Notice, Probe, Process, ProcessError, Processed, Work, announce_over};
+use crate::worker::{Announcer, ItemProcessor, Load, Notice, Probe, ProcessError, ProcessOutcome, Work, announce_over};
 
 /// Time limit for the store check after an item failed.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) fn process(services: Arc<Services>) -> Process {
+pub(super) fn process(services: Arc<Services>) -> ItemProcessor {
     Arc::new(move |work: Work| {
         let services = Arc::clone(&services);
         let trace = work.traceparent.as_deref().and_then(TraceParent::parse);
@@ -38,8 +38,10 @@ pub(super) fn process(services: Arc<Services>) -> Process {
                 watcher: None,
             };
             let (outcome, done) = match pipeline::run(&services, &request).await {
-                Ok(Outcome::Done(_)) => ("committed", Ok(Processed::Committed)),
-                Ok(Outcome::AlreadyDone { .. } | Outcome::Poorer(_)) => ("already_done", Ok(Processed::AlreadyDone)),
+                Ok(Outcome::Done(_)) => ("committed", Ok(ProcessOutcome::Committed)),
+                Ok(Outcome::AlreadyDone { .. } | Outcome::Poorer(_)) => {
+                    ("already_done", Ok(ProcessOutcome::AlreadyDone))
+                }
                 Err(error) => (error.label(), Err(classify(&error, &services.store).await)),
             };
             item_ended(outcome, done.is_err());
@@ -95,7 +97,7 @@ pub(super) fn probe(store: Store) -> Probe {
 }
 
 /// Publishes notices to the broker. Without a broker there is no reader, and the dead-letter table keeps the reason.
-pub(super) fn announce(services: &Services, queue: Arc<dyn Queue>) -> Announce {
+pub(super) fn announce(services: &Services, queue: Arc<dyn Queue>) -> Announcer {
     match &services.settings.results_exchange {
         Some(exchange) => announce_over(queue, exchange.clone(), Arc::clone(&services.clock)),
         None => Arc::new(|_notice: Notice| Box::pin(async { Ok(()) })),

@@ -102,7 +102,7 @@ impl Debug for Delivery {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settle {
+pub enum Settlement {
     /// Processed; remove it.
     Ack,
     /// Deliver again after the delay and count one attempt.
@@ -162,7 +162,7 @@ pub struct OutboxMessage {
 
 /// Outcomes of sending results. Send those in neither list again: their state is unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishReport {
     pub confirmed: Vec<i64>,
     /// With the broker's reason. The broker is up and takes others; a later attempt may succeed.
     pub refused: Vec<(i64, String)>,
@@ -244,8 +244,8 @@ impl DeadSelection<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// The broker refuses the operation. An operator has to change something.
-    #[error("the broker at {address} refused {what}: {detail}; {mend}")]
-    Refused { address: String, what: String, detail: String, mend: String },
+    #[error("the broker at {address} refused {what}: {detail}; {fix}")]
+    Refused { address: String, what: String, detail: String, fix: String },
     #[error("{key}: {detail}")]
     BadSettings { key: &'static str, detail: String },
     #[error("the broker at {address} cannot be reached: {detail}; start it, or correct AMQP_URL")]
@@ -295,13 +295,14 @@ pub trait Queue: Send + Sync + Debug {
 
     /// Settles a delivery. Does nothing if its connection is lost, because the broker delivers it again. After `Err`
     /// the delivery is still unsettled.
-    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>>;
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settlement) -> BoxFuture<'a, Result<(), QueueError>>;
 
     /// Publishes messages to a queue. `Ok`: all are stored there. `Err`: some may be.
     fn publish_items<'a>(&'a self, queue: QueueName, items: &'a [Vec<u8>]) -> BoxFuture<'a, Result<(), QueueError>>;
 
     /// Sends results and returns their outcomes by `OutboxMessage::id`. `Err` if no outcome is known.
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>>;
+    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage])
+    -> BoxFuture<'a, Result<PublishReport, QueueError>>;
 
     /// Pauses or resumes receiving. Prefetched deliveries return without counting as attempts; settling and publishing
     /// go on.

@@ -9,16 +9,16 @@ use moka::Expiry;
 use moka::future::Cache;
 use tokio::time::sleep_until;
 
-use super::shared::Asked;
+use super::shared::StartFlag;
 use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
-pub trait Refused: Clone + Send + Sync + 'static {
+pub trait FlightError: Clone + Send + Sync + 'static {
     /// Whether the error is about the caller (deadline). Waiting callers may then make their own request.
     fn is_caller_specific(&self) -> bool;
     fn deadline() -> Self;
 }
 
-impl Refused for AskError {
+impl FlightError for AskError {
     fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Deadline)
     }
@@ -28,7 +28,7 @@ impl Refused for AskError {
     }
 }
 
-impl Refused for FetchError {
+impl FlightError for FetchError {
     fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Deadline)
     }
@@ -51,10 +51,10 @@ impl<V> Expiry<String, V> for Lifetime<V> {
 }
 
 /// Completes at `until`, unless the caller's own flight runs.
-async fn late(until: Option<tokio::time::Instant>, asked: &Asked) {
+async fn late(until: Option<tokio::time::Instant>, started: &StartFlag) {
     if let Some(until) = until {
         sleep_until(until).await;
-        if !asked.begun() {
+        if !started.begun() {
             return;
         }
     }
@@ -108,7 +108,7 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
         ask: F,
     ) -> Result<(V, CacheResult), E>
     where
-        E: Refused,
+        E: FlightError,
         F: Fn() -> A + Send + Sync,
         A: Future<Output = Result<(V, CacheResult), E>> + Send,
     {
@@ -117,10 +117,10 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
             return Ok((value, CacheResult::Hit));
         }
         loop {
-            let asked = Asked::default();
+            let started = StartFlag::default();
             let how = OnceLock::new();
             let flight = self.cache.try_get_with_by_ref::<_, E, _>(key, async {
-                asked.begin();
+                started.begin();
                 let (value, result) = ask().await?;
                 let _set_once = how.set(result);
                 Ok(value)
@@ -129,7 +129,7 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
             let outcome = tokio::select! {
                 biased;
                 outcome = flight => outcome,
-                () = late(until, &asked) => {
+                () = late(until, &started) => {
                     self.observer.cache(self.name, CacheResult::Miss);
                     return Err(E::deadline());
                 }
@@ -141,7 +141,7 @@ impl<V: Clone + Send + Sync + 'static> Flight<V> {
                     return Ok((value, result));
                 }
                 // The loop ends: each round joins a flight whose caller runs out of time, or makes the request itself.
-                Err(error) if !asked.begun() && error.is_caller_specific() => {}
+                Err(error) if !started.begun() && error.is_caller_specific() => {}
                 Err(error) => {
                     self.observer.cache(self.name, CacheResult::Miss);
                     return Err((*error).clone());

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 pub use behind::WriteBehind;
 use flight::Flight;
-pub use flight::Refused;
+pub use flight::FlightError;
 pub use key::{claim_key, joined, normalise_query};
 pub use shared::{Form, SharedLevel};
 use tokio::time::Instant;
@@ -64,12 +64,12 @@ pub struct Question<'a> {
 
 /// A response with its remaining time to live.
 #[derive(Debug)]
-struct Kept<A> {
+struct TimedAnswer<A> {
     answer: Arc<A>,
     ttl: Duration,
 }
 
-impl<A> Clone for Kept<A> {
+impl<A> Clone for TimedAnswer<A> {
     fn clone(&self) -> Self {
         Self { answer: Arc::clone(&self.answer), ttl: self.ttl }
     }
@@ -77,7 +77,7 @@ impl<A> Clone for Kept<A> {
 
 #[derive(Debug)]
 pub struct AnswerCache<A: Send + Sync + 'static> {
-    here: Flight<Kept<A>>,
+    here: Flight<TimedAnswer<A>>,
     fleet: Option<SharedLevel<A>>,
     settings: AnswerCacheSettings,
     is_brief: fn(&A) -> bool,
@@ -104,7 +104,7 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
         fleet: Option<SharedLevel<A>>,
         observer: Arc<dyn Observer>,
     ) -> Self {
-        let here = Flight::new(name, settings.capacity, |_key, _answer| 1, |kept: &Kept<A>| kept.ttl, observer);
+        let here = Flight::new(name, settings.capacity, |_key, _answer| 1, |kept: &TimedAnswer<A>| kept.ttl, observer);
         Self { here, fleet, settings, is_brief }
     }
 
@@ -112,7 +112,7 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
     /// `ask`; another runs it only if that call ends without a response.
     pub async fn get_or_ask<E, F, R>(&self, question: &Question<'_>, ask: F) -> Result<(Arc<A>, CacheResult), E>
     where
-        E: Refused,
+        E: FlightError,
         F: Fn() -> R + Send + Sync,
         R: Future<Output = Result<A, E>> + Send,
     {
@@ -127,7 +127,7 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
             }
             let answer = ask().await?;
             let ttl = lives(&answer);
-            Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::Miss))
+            Ok((TimedAnswer { answer: Arc::new(answer), ttl }, CacheResult::Miss))
         };
         let (kept, result) = self.here.get_or(question.key, Some(question.until), flight).await?;
         Ok((kept.answer, result))
@@ -178,7 +178,7 @@ impl<T: Send + Sync + 'static> PageCache<T> {
     /// not fetch.
     pub async fn get_or_fetch<E, F, A>(&self, url: &str, fetch: F) -> Result<(Arc<T>, bool), E>
     where
-        E: Refused,
+        E: FlightError,
         F: Fn() -> A + Send + Sync,
         A: Future<Output = Result<(T, usize), E>> + Send,
     {

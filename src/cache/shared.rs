@@ -10,10 +10,10 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::behind::WriteBehind;
-use super::{Kept, Question, Refused};
+use super::{FlightError, Question, TimedAnswer};
 use crate::domain::{Clock, ids};
 use crate::outbound::CacheResult;
-use crate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store, StoreError};
+use crate::store::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer, Store, StoreError};
 
 /// Lifetime of an unrenewed claim: after a process is killed, its request is made again after this time.
 const LONGEST_LEASE: Duration = Duration::from_secs(4);
@@ -71,11 +71,11 @@ impl<A> fmt::Debug for SharedLevel<A> {
     }
 }
 
-enum Said<'a> {
-    Kept(KeptAnswer),
-    Ours(Claim<'a>),
+enum LookupOutcome<'a> {
+    Cached(CachedAnswer),
+    Claimed(Claim<'a>),
     Held,
-    Away,
+    Unavailable,
 }
 
 impl<A> SharedLevel<A> {
@@ -91,9 +91,9 @@ impl<A> SharedLevel<A> {
         question: &Question<'_>,
         ttl: impl Fn(&A) -> Duration,
         ask: F,
-    ) -> Result<(Kept<A>, CacheResult), E>
+    ) -> Result<(TimedAnswer<A>, CacheResult), E>
     where
-        E: Refused,
+        E: FlightError,
         F: Fn() -> R,
         R: Future<Output = Result<A, E>>,
     {
@@ -104,11 +104,11 @@ impl<A> SharedLevel<A> {
         loop {
             let now = self.clock.now();
             match self.look(key, question.until).await {
-                Said::Kept(kept) => match (self.form.read)(kept.answer) {
+                LookupOutcome::Cached(cached) => match (self.form.read)(cached.answer) {
                     Ok(answer) => {
-                        let left = (kept.expires_at - now).to_std().unwrap_or_default();
+                        let left = (cached.expires_at - now).to_std().unwrap_or_default();
                         let result = if waited { CacheResult::Waited } else { CacheResult::HitShared };
-                        return Ok((Kept { answer: Arc::new(answer), ttl: left }, result));
+                        return Ok((TimedAnswer { answer: Arc::new(answer), ttl: left }, result));
                     }
                     // Another version wrote this response: request and overwrite it.
                     Err(error) => {
@@ -116,13 +116,13 @@ impl<A> SharedLevel<A> {
                         return self.ask(key, None, &ttl, &ask).await;
                     }
                 },
-                Said::Ours(claim) => return self.ask(key, Some(claim), &ttl, &ask).await,
-                Said::Away => {
+                LookupOutcome::Claimed(claim) => return self.ask(key, Some(claim), &ttl, &ask).await,
+                LookupOutcome::Unavailable => {
                     let answer = ask().await?;
                     let ttl = ttl(&answer);
-                    return Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::MissUnshared));
+                    return Ok((TimedAnswer { answer: Arc::new(answer), ttl }, CacheResult::MissUnshared));
                 }
-                Said::Held => {
+                LookupOutcome::Held => {
                     waited = true;
                     // Random, so that waiting processes do not look at the same time.
                     let next = pause.mul_f64(0.75 + rand::random::<f64>() / 2.0);
@@ -142,7 +142,7 @@ impl<A> SharedLevel<A> {
         claim: Option<Claim<'_>>,
         ttl: impl Fn(&A) -> Duration,
         ask: F,
-    ) -> Result<(Kept<A>, CacheResult), E>
+    ) -> Result<(TimedAnswer<A>, CacheResult), E>
     where
         F: Fn() -> R,
         R: Future<Output = Result<A, E>>,
@@ -166,7 +166,7 @@ impl<A> SharedLevel<A> {
                 tracing::warn!(provider = key.provider, %error, "provider response cannot be serialized and is not shared");
             }
         }
-        Ok((Kept { answer: Arc::new(answer), ttl }, CacheResult::Miss))
+        Ok((TimedAnswer { answer: Arc::new(answer), ttl }, CacheResult::Miss))
     }
 
     /// Waits for the response and renews the claim. If a renewal fails, the next one follows, or the claim expires and
@@ -191,9 +191,9 @@ impl<A> SharedLevel<A> {
 
     /// Looks up the response or claims the request. An embedded store has only one process, so no claim must be
     /// released.
-    async fn look<'a>(&'a self, key: AnswerKey<'a>, until: Instant) -> Said<'a> {
+    async fn look<'a>(&'a self, key: AnswerKey<'a>, until: Instant) -> LookupOutcome<'a> {
         if self.rests() {
-            return Said::Away;
+            return LookupOutcome::Unavailable;
         }
         let now = self.clock.now();
         let lease = until.saturating_duration_since(Instant::now()).min(LONGEST_LEASE) + LEASE_MARGIN;
@@ -202,23 +202,23 @@ impl<A> SharedLevel<A> {
         let held = (!self.store.is_embedded()).then(|| holder.clone());
         let mut claim = Claim { level: &self.behind, key, holder: held, now };
         match self.patiently(self.store.answer_or_claim(key, now, &holder, lease)).await {
-            Some(AnswerLook::Kept(kept)) => {
+            Some(AnswerLookup::Cached(cached)) => {
                 claim.holder = None;
-                Said::Kept(kept)
+                LookupOutcome::Cached(cached)
             }
-            Some(AnswerLook::Claimed) => Said::Ours(claim),
-            Some(AnswerLook::Held) => {
+            Some(AnswerLookup::Claimed) => LookupOutcome::Claimed(claim),
+            Some(AnswerLookup::Held) => {
                 claim.holder = None;
-                Said::Held
+                LookupOutcome::Held
             }
-            None => Said::Away,
+            None => LookupOutcome::Unavailable,
         }
     }
 
     /// Returns `None` if the store is unavailable.
     async fn patiently<T>(&self, statement: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
         let failure = match timeout(STORE_PATIENCE, statement).await {
-            Ok(Ok(said)) => return Some(said),
+            Ok(Ok(answer)) => return Some(answer),
             Ok(Err(error)) => error.to_string(),
             Err(_elapsed) => format!("no answer within {} s", STORE_PATIENCE.as_secs()),
         };
@@ -284,9 +284,9 @@ fn note(
 
 /// Whether the `ask` of this caller's own flight has started.
 #[derive(Debug, Default)]
-pub(super) struct Asked(AtomicBool);
+pub(super) struct StartFlag(AtomicBool);
 
-impl Asked {
+impl StartFlag {
     pub(super) fn begin(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

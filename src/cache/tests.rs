@@ -166,9 +166,9 @@ async fn a_page_is_fetched_once_and_forgotten_on_demand() {
 }
 
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<(&'static str, CacheResult)>>);
+struct RecordedResults(Mutex<Vec<(&'static str, CacheResult)>>);
 
-impl Observer for Heard {
+impl Observer for RecordedResults {
     fn request(&self, _: &'static str, _: &'static str, _: Duration) {}
     fn not_asked(&self, _: &'static str, _: &'static str) {}
     fn rate_wait(&self, _: &'static str, _: Duration) {}
@@ -181,17 +181,17 @@ impl Observer for Heard {
 }
 
 #[tokio::test]
-async fn hits_and_misses_are_told() {
-    let heard = Arc::new(Heard::default());
+async fn hit_is_reported_when_the_answer_is_cached() {
+    let recorded = Arc::new(RecordedResults::default());
     let cache = SearchCache::new(
         "search",
         AnswerCacheSettings::default(),
         Vec::is_empty,
         None,
-        Arc::clone(&heard) as Arc<dyn Observer>,
+        Arc::clone(&recorded) as Arc<dyn Observer>,
     );
     let ask = || async { Ok::<_, AskError>(found()) };
     cache.get_or_ask(&about("x"), ask).await.unwrap();
     cache.get_or_ask(&about("x"), ask).await.unwrap();
-    assert_eq!(*heard.0.lock().unwrap(), [("search", CacheResult::Miss), ("search", CacheResult::Hit)]);
+    assert_eq!(*recorded.0.lock().unwrap(), [("search", CacheResult::Miss), ("search", CacheResult::Hit)]);
 }

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::judging::vocabularies::Vocabulary as Words;
 
 pub(super) use actions::{
-    DeadAction, DomainsAction, ModelsAction, ProvidersAction, TokensAction, WebhooksAction, Which,
+    DeadAction, DomainsAction, MessageSelection, ModelsAction, ProvidersAction, TokensAction, WebhooksAction,
 };
 
 mod actions;
@@ -378,18 +378,18 @@ mod tests {
         teaches(&Cli::command());
     }
 
-    /// What a wrong call is told.
+    /// Returns the error of a wrong call.
     fn refused(arguments: &[&str]) -> String {
         Cli::try_parse_from(["corroborate"].iter().chain(arguments)).unwrap_err().to_string()
     }
 
     #[test]
     fn a_choice_that_is_missing_is_named_whole() {
-        let told = refused(&["domains", "add", "a.example"]);
-        assert!(told.contains("--allow") && told.contains("--deny"), "{told}");
+        let text = refused(&["domains", "add", "a.example"]);
+        assert!(text.contains("--allow") && text.contains("--deny"), "{text}");
         for verb in ["requeue", "drop"] {
-            let told = refused(&["dead", verb]);
-            assert!(told.contains("IDS") && told.contains("--all"), "{told}");
+            let text = refused(&["dead", verb]);
+            assert!(text.contains("IDS") && text.contains("--all"), "{text}");
             refused(&["dead", verb, "7", "--all"]);
             for good in [&["7", "8"][..], &["--all"]] {
                 assert!(Cli::try_parse_from(["corroborate", "dead", verb].iter().chain(good)).is_ok(), "{good:?}");

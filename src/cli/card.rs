@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lean_says_what_is_missing_and_gives_no_figure() {
+    fn lean_names_gap_without_figure_when_verdict_is_provisional() {
         let mut one = with_claim(Verdict::Supported, "A b.");
         one.claims[0].decisive = false;
         let text = card(&one, Some("A b."), Vocabulary::Rag, PLAIN);

@@ -6,25 +6,23 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::api::{self, Api};
 use super::arguments::ExchangeArguments;
 use super::card::card;
 use super::exchanges;
 use super::failure::Failure;
 use super::output::Output;
-use super::reach::{self, Reach};
 use super::render;
 use crate::app::Purpose;
 use crate::config::Config;
 use crate::domain::ItemResult;
-use crate::http::check_item;
 use crate::judging::labels::{self, ReaderLanguage};
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::{ModuleFeatures, Vocabulary, word};
 use crate::outbound::Method;
-use crate::pipeline::{self, Outcome, Request};
 
 /// Longest claim, in characters; the same limit as in the API.
-const MOST_CHARS: usize = 5_000;
+const MAX_CHARS: usize = 5_000;
 
 pub(super) struct Wanted<'a> {
     pub(super) claim: &'a str,
@@ -41,41 +39,24 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let Wanted { claim, vocabulary, language, full } = wanted;
-    let claim = checkable(claim)?;
-    let exchanges = exchanges::open(exchanges, output)?;
-    let result = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
-        Reach::Here(app) => {
-            let result = here(&app, claim, language).await;
-            app.close().await?;
-            exchanges::close(&exchanges, output);
-            result?
-        }
-        Reach::Daemon(daemon) => {
-            let body = json!({ "claim": claim, "language": language });
-            let answer = daemon.call(Method::POST, "/api/verify", Some(&body)).await?;
-            let result = answer.get("result").cloned().unwrap_or_default();
-            serde_json::from_value(result)
-                .map_err(|error| Failure::failed(format!("the daemon's answer cannot be read: {error}")))?
-        }
-    };
-    show(&result, claim, (vocabulary, full), output)?;
-    unasked(&result).map_or(Ok(()), Err)
-}
-
-fn checkable(claim: &str) -> Result<&str, Failure> {
-    let claim = claim.trim();
-    if claim.is_empty() {
+    // Before models are loaded.
+    if claim.trim().is_empty() {
         return Err(Failure::new(2, "the claim is empty; give a sentence to check"));
     }
-    if claim.chars().nth(MOST_CHARS).is_some() {
-        return Err(Failure::new(
-            2,
-            format!(
-                "the claim is longer than {MOST_CHARS} characters; give one statement, or a file to `corroborate enrich`"
-            ),
-        ));
+    if claim.chars().nth(MAX_CHARS).is_some() {
+        let advice = "give one statement, or a file to `corroborate enrich`";
+        return Err(Failure::new(2, format!("the claim is longer than {MAX_CHARS} characters; {advice}")));
     }
-    Ok(claim)
+    let exchanges = exchanges::open(exchanges, output)?;
+    let api = Api::open(&config, Purpose::Check, &exchanges).await?;
+    let body = json!({ "claim": claim, "language": language });
+    let answer = api.call(Method::POST, "/api/verify", Some(&body)).await;
+    let answer = api.close_after(answer.map_err(Failure::from)).await;
+    exchanges::close(&exchanges, output);
+    let mut answer = answer?;
+    let result = api::read(answer.get_mut("result").map(serde_json::Value::take).unwrap_or_default())?;
+    show(&result, claim, (vocabulary, full), output)?;
+    unasked(&result).map_or(Ok(()), Err)
 }
 
 /// Returns the failure if every source failed and no evidence was found. If one source answered, an empty result is an
@@ -99,17 +80,6 @@ fn unasked(result: &ItemResult) -> Option<Failure> {
         "nothing could be asked ({}); see `corroborate doctor`, or try again later",
         causes.join("; ")
     )))
-}
-
-async fn here(app: &crate::app::App, claim: &str, language: Option<&str>) -> Result<ItemResult, Failure> {
-    let item = check_item(claim, language);
-    match pipeline::run(&app.services, &Request::personal(item.clone())).await? {
-        Outcome::Done(result) => Ok(*result),
-        Outcome::AlreadyDone { .. } | Outcome::Poorer(_) => match app.store.item(&item.item_id).await? {
-            Some(stored) => Ok(stored.result),
-            None => Err(Failure::failed("the stored answer was removed meanwhile; ask again")),
-        },
-    }
 }
 
 fn show(
@@ -151,15 +121,6 @@ mod tests {
     use super::*;
     use crate::cli::render::tests::{result, with_claim};
     use crate::domain::Verdict;
-
-    #[test]
-    fn an_empty_or_endless_claim_is_a_usage_error() {
-        assert_eq!(checkable(" A b. ").unwrap(), "A b.");
-        assert!(checkable(&"ї".repeat(MOST_CHARS)).is_ok());
-        for claim in ["  ".to_owned(), "ї".repeat(MOST_CHARS + 1)] {
-            assert_eq!(checkable(&claim).unwrap_err().code(), 2);
-        }
-    }
 
     #[test]
     fn nobody_asked_is_a_failure_and_nothing_found_is_not() {

@@ -4,27 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::api::Api;
 use super::failure::Failure;
 use super::output::Output;
-use super::reach::{self, Reach};
 use crate::config::Config;
-use crate::domain::SystemClock;
-use crate::domain::clock::Clock as _;
 use crate::outbound::Method;
 
 pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> Result<(), Failure> {
-    let cleaned: Value = match reach::store(&config).await? {
-        Reach::Here(opened) => {
-            let now = SystemClock.now();
-            let cleaned =
-                if dry_run { opened.store.cleanup_preview(now).await } else { opened.store.cleanup(now).await };
-            opened.close().await?;
-            serde_json::to_value(cleaned?)?
-        }
-        Reach::Daemon(daemon) => {
-            daemon.call(Method::POST, "/api/cleanup", Some(&json!({ "dry_run": dry_run }))).await?
-        }
-    };
+    let api = Api::administer(&config, false).await?;
+    let cleaned = api.call(Method::POST, "/api/cleanup", Some(&json!({ "dry_run": dry_run }))).await;
+    let cleaned = api.close_after(cleaned.map_err(Failure::from)).await?;
     if output.json {
         return output.value(&cleaned);
     }

@@ -10,10 +10,14 @@ use super::arguments::ConfigAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
 use crate::app;
-use crate::config::{ConfigError, Loaded, show};
+use crate::config::{ConfigError, LoadedConfig, show};
 use crate::inference::llm::prompts;
 
-pub(super) fn run(action: ConfigAction, loaded: Result<Loaded, ConfigError>, output: Output) -> Result<(), Failure> {
+pub(super) fn run(
+    action: ConfigAction,
+    loaded: Result<LoadedConfig, ConfigError>,
+    output: Output,
+) -> Result<(), Failure> {
     let loaded = match loaded {
         Ok(loaded) => loaded,
         // Prompts do not depend on the configuration.
@@ -93,7 +97,7 @@ fn refused(error: &ConfigError) -> Value {
     let problems: Vec<Value> = error
         .problems
         .iter()
-        .map(|one| json!({ "key": one.key, "value": one.value, "what": one.what, "mend": one.mend }))
+        .map(|one| json!({ "key": one.key, "value": one.value, "what": one.what, "mend": one.fix }))
         .collect();
     json!({ "ok": false, "problems": problems })
 }
@@ -108,11 +112,11 @@ mod tests {
         let env = [("WORKER_CONCURRENCY", "many"), ("FETCH_TIMEOUT", "soon")];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let error = load(LoadOptions { file: None, env }).unwrap_err();
-        let told = refused(&error);
-        assert_eq!(told["ok"], false);
+        let value = refused(&error);
+        assert_eq!(value["ok"], false);
         let keys: Vec<&str> =
-            told["problems"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
-        assert!(keys.len() == error.problems.len() && keys.contains(&"WORKER_CONCURRENCY"), "{told:#}");
-        assert!(told["problems"].as_array().unwrap().iter().all(|one| one["mend"].is_string()));
+            value["problems"].as_array().unwrap().iter().map(|one| one["key"].as_str().unwrap()).collect();
+        assert!(keys.len() == error.problems.len() && keys.contains(&"WORKER_CONCURRENCY"), "{value:#}");
+        assert!(value["problems"].as_array().unwrap().iter().all(|one| one["mend"].is_string()));
     }
 }

@@ -44,7 +44,7 @@ pub(super) async fn run(config: &Config, full: bool, output: Output) -> Result<(
 fn whole(report: &DemoReport, output: Output) -> String {
     let mut text = String::new();
     let made: BTreeMap<String, String> =
-        demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), said(&row))).collect();
+        demo_data::provenance().into_iter().map(|row| (row.item_id.clone(), origin_line(&row))).collect();
     for (number, one) in report.items.iter().enumerate() {
         let _infallible =
             write!(text, "\n{}", output.paint(&format!("── {} of {} ", number + 1, report.items.len()), Colour::Dim));
@@ -57,10 +57,10 @@ fn whole(report: &DemoReport, output: Output) -> String {
     text
 }
 
-type IsOfKind = fn(&ItemResult) -> bool;
+type KindTest = fn(&ItemResult) -> bool;
 
 /// With their meaning for an editor.
-const KINDS: [(&str, &str, IsOfKind); 10] = [
+const KINDS: [(&str, &str, KindTest); 10] = [
     (
         "A finding for the claim",
         "Independent sources, or a fact-checker, say so. Open one before you print it.",
@@ -129,7 +129,7 @@ fn kinds(report: &DemoReport, output: Output) -> String {
     text
 }
 
-fn said(row: &demo_data::Provenance) -> String {
+fn origin_line(row: &demo_data::Provenance) -> String {
     let origin = &row.origin;
     let label = origin.label.as_deref().map(|label| format!(", labelled {label} there")).unwrap_or_default();
     let made = row.made.replace('_', " ");

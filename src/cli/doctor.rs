@@ -17,12 +17,12 @@ use tokio::time::{Instant, timeout};
 use super::failure::{Failure, chain};
 use super::output::{Colour, Output};
 use crate::app::{AppError, Checkup, OpenStore, Upkeep};
-use crate::config::{self, Config, ConfigError, Loaded};
+use crate::config::{self, Config, ConfigError, LoadedConfig};
 use crate::domain::{Clock as _, SystemClock};
 use crate::inference::languages::advice;
 use crate::outbound::local::LocalDaemon;
 use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
-use crate::providers::{Probed, Provider};
+use crate::providers::{ProbeResult, Provider};
 use crate::store::{MAX_CLOCK_DIFFERENCE, Store, StoreError};
 
 /// Time limit per part; parts are checked concurrently.
@@ -33,7 +33,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 const SENTENCE: (&str, &str) = ("Der Zug kommt heute an.", "en");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum CheckScope {
     /// Only the store and the queue.
     Offline,
     /// Also free services.
@@ -42,7 +42,7 @@ pub(super) enum Reach {
     Paid,
 }
 
-impl Reach {
+impl CheckScope {
     pub(super) const fn of(offline: bool, paid: bool) -> Self {
         match (offline, paid) {
             (true, _) => Self::Offline,
@@ -83,7 +83,11 @@ fn unavailable(check: &'static str, detail: impl Into<String>) -> Finding {
     Finding { code: 69, ..finding(check, Health::Fail, detail) }
 }
 
-pub(super) async fn run(loaded: Result<Loaded, ConfigError>, reach: Reach, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(
+    loaded: Result<LoadedConfig, ConfigError>,
+    scope: CheckScope,
+    output: Output,
+) -> Result<(), Failure> {
     let mut findings = Vec::new();
     match loaded {
         Err(error) => {
@@ -97,7 +101,7 @@ pub(super) async fn run(loaded: Result<Loaded, ConfigError>, reach: Reach, outpu
             }
             let config = Arc::new(loaded.config);
             http(&config, &mut findings).await;
-            Box::pin(parts(&config, reach, &mut findings)).await;
+            Box::pin(parts(&config, scope, &mut findings)).await;
         }
     }
     show(&findings, output)?;
@@ -131,30 +135,30 @@ async fn http(config: &Config, findings: &mut Vec<Finding>) {
 }
 
 /// Checks the store first, because other parts use it. Without it they are still checked.
-async fn parts(config: &Arc<Config>, reach: Reach, findings: &mut Vec<Finding>) {
+async fn parts(config: &Arc<Config>, scope: CheckScope, findings: &mut Vec<Finding>) {
     let (opened, is_usable) = store(config, findings).await;
     let usable = opened.as_ref().filter(|_| is_usable).map(|opened| opened.store.clone());
     let servers = config.inference.servers().next().is_some();
     let mut asked = Config::clone(config);
-    if reach == Reach::Offline {
+    if scope == CheckScope::Offline {
         let inference = &mut asked.inference;
         (inference.base_url, inference.stance_url, inference.rerank_url) = (None, None, None);
     }
     let checkup = Checkup::new(asked, usable.as_ref(), LIMIT).await;
     queue(config, &checkup, findings).await;
-    if reach == Reach::Offline && servers {
+    if scope == CheckScope::Offline && servers {
         findings.push(finding("models", Health::Skip, "the model servers are not asked (--offline)"));
     } else {
         models(&checkup, usable.as_ref(), findings);
     }
     let model = async {
-        let asked = language_model::finding_of(&checkup, reach).await;
+        let asked = language_model::finding_of(&checkup, scope).await;
         // A failed language model is not tested as translator too.
         let is_well = asked.health == Health::Ok || !translates_by_model(&checkup);
-        let translated = if is_well { Some(translator(&checkup, reach).await) } else { None };
+        let translated = if is_well { Some(translator(&checkup, scope).await) } else { None };
         (asked, translated)
     };
-    let ((model, translated), asked) = tokio::join!(model, providers(&checkup, usable.is_some(), reach));
+    let ((model, translated), asked) = tokio::join!(model, providers(&checkup, usable.is_some(), scope));
     findings.push(model);
     findings.extend(translated);
     findings.extend(asked);
@@ -300,7 +304,7 @@ fn translates_by_model(checkup: &Checkup) -> bool {
 }
 
 /// Costs money if a language model with a key translates.
-async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
+async fn translator(checkup: &Checkup, scope: CheckScope) -> Finding {
     let translator = match &checkup.translator {
         Ok(Some(translator)) => translator,
         Ok(None) => return finding("translator", Health::Ok, "none: claims are searched for in their own words"),
@@ -309,16 +313,16 @@ async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
     let name = translator.name();
     let is_paid =
         translator.is_language_model() && checkup.language_model.as_ref().is_some_and(|model| model.is_paid());
-    match reach {
-        Reach::Offline => return finding("translator", Health::Skip, format!("{name} is not asked (--offline)")),
-        Reach::Free if is_paid => {
+    match scope {
+        CheckScope::Offline => return finding("translator", Health::Skip, format!("{name} is not asked (--offline)")),
+        CheckScope::Free if is_paid => {
             let detail = format!("{name} is not asked, since a question costs money; `doctor --paid` asks it");
             return finding("translator", Health::Skip, detail);
         }
-        Reach::Free | Reach::Paid => {}
+        CheckScope::Free | CheckScope::Paid => {}
     }
     let (text, into) = SENTENCE;
-    match within(translator.translate(text, None, into, Instant::now() + LIMIT)).await.map(|told| told.outcome) {
+    match within(translator.translate(text, None, into, Instant::now() + LIMIT)).await.map(|done| done.outcome) {
         Some(Ok(Some(_translation))) => finding("translator", Health::Ok, format!("{name} translates")),
         Some(Ok(None)) => {
             finding("translator", Health::Warn, format!("{name} answers, and its answer is no translation"))
@@ -329,7 +333,7 @@ async fn translator(checkup: &Checkup, reach: Reach) -> Finding {
 }
 
 /// Checks the providers in display order.
-async fn providers(checkup: &Checkup, has_store: bool, reach: Reach) -> Vec<Finding> {
+async fn providers(checkup: &Checkup, has_store: bool, scope: CheckScope) -> Vec<Finding> {
     let providers = match &checkup.providers {
         Ok(providers) => providers,
         Err(error) => return vec![failed(component(error), error)],
@@ -340,15 +344,15 @@ async fn providers(checkup: &Checkup, has_store: bool, reach: Reach) -> Vec<Find
             let detail = format!("{} is not asked: it searches the store, which is not open here", provider.name());
             return finding("provider", Health::Skip, detail);
         }
-        probe(provider.as_ref(), reach).await
+        probe(provider.as_ref(), scope).await
     });
     let mut findings = join_all(asked).await;
     for name in &providers.disabled {
         findings.push(finding("provider", Health::Skip, format!("{name} is switched off by the configuration")));
     }
     for name in &providers.unconfigured {
-        let mend = crate::providers::profile(name).map_or("this version does not ask it", |profile| profile.configure);
-        findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {mend}")));
+        let hint = crate::providers::profile(name).map_or("this version does not ask it", |profile| profile.configure);
+        findings.push(finding("provider", Health::Warn, format!("{name} is not configured; {hint}")));
     }
     findings
 }
@@ -361,29 +365,31 @@ fn component(error: &AppError) -> &'static str {
 }
 
 /// Calls a provider once, unless it is paused.
-async fn probe(provider: &dyn Provider, reach: Reach) -> Finding {
+async fn probe(provider: &dyn Provider, scope: CheckScope) -> Finding {
     let (name, status) = (provider.name(), provider.status());
     if status.state != GateState::Ready {
         return standing(&status);
     }
-    if reach == Reach::Offline && !provider.profile().local {
+    if scope == CheckScope::Offline && !provider.profile().local {
         return finding("provider", Health::Skip, format!("{name} is configured and not asked (--offline)"));
     }
     let meter = AskMeter::default();
     let asker = Asker { until: Instant::now() + LIMIT, meter: &meter };
     let unasked = "its key is not tried, since every question costs money; `doctor --paid` asks it";
-    match within(provider.probe(reach == Reach::Paid, asker)).await {
-        Some(Ok(Probed::Answered { failed })) if failed.is_empty() => {
+    match within(provider.probe(scope == CheckScope::Paid, asker)).await {
+        Some(Ok(ProbeResult::Answered { failed })) if failed.is_empty() => {
             finding("provider", Health::Ok, format!("{name} answers"))
         }
-        Some(Ok(Probed::Answered { failed })) => {
+        Some(Ok(ProbeResult::Answered { failed })) => {
             unavailable("provider", format!("{name} answers, but for {}", failed.join("; ")))
         }
-        Some(Ok(Probed::KeyAccepted)) => {
+        Some(Ok(ProbeResult::KeyAccepted)) => {
             finding("provider", Health::Ok, format!("{name} takes the key and has questions left; none was asked"))
         }
-        Some(Ok(Probed::Reachable)) => finding("provider", Health::Ok, format!("{name} can be reached; {unasked}")),
-        Some(Ok(Probed::NotAsked)) => finding("provider", Health::Skip, format!("{name} is not asked: {unasked}")),
+        Some(Ok(ProbeResult::Reachable)) => {
+            finding("provider", Health::Ok, format!("{name} can be reached; {unasked}"))
+        }
+        Some(Ok(ProbeResult::NotAsked)) => finding("provider", Health::Skip, format!("{name} is not asked: {unasked}")),
         Some(Err(error)) => refusal(name, &error),
         None => unavailable("provider", format!("{name} did not answer within {} seconds", LIMIT.as_secs())),
     }
@@ -429,13 +435,13 @@ fn standing(status: &GateStatus) -> Finding {
     }
     let until = status.until.map(|until| format!(" until {until}")).unwrap_or_default();
     let reason = status.reason.as_deref().unwrap_or("it was paused before");
-    let mend = match status.state {
+    let hint = match status.state {
         GateState::Disabled => {
             format!("; give it another key, or run `corroborate providers reset {}` once it is mended", status.name)
         }
         _ => String::new(),
     };
-    finding("provider", Health::Warn, format!("{} is {}{until}: {reason}{mend}", status.name, status.state.as_str()))
+    finding("provider", Health::Warn, format!("{} is {}{until}: {reason}{hint}", status.name, status.state.as_str()))
 }
 
 fn show(findings: &[Finding], output: Output) -> Result<(), Failure> {

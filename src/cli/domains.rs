@@ -1,44 +1,42 @@
 //! `domains`: shows and edits the domain lists.
-//!
-//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::api::{Api, segment};
 use super::arguments::DomainsAction;
 use super::failure::Failure;
 use super::output::Output;
-use super::reach::{self, Reach, segment};
-use crate::app::OpenStore;
+use crate::app::{Exchanges, Purpose};
 use crate::config::Config;
-use crate::domain::SystemClock;
-use crate::domain::clock::Clock as _;
 use crate::domain::rules::{DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::judging::labels::{self, ReaderLanguage};
 use crate::outbound::Method;
-use crate::outbound::local::LocalDaemon;
 
 pub(super) async fn run(config: Arc<Config>, action: DomainsAction, output: Output) -> Result<(), Failure> {
     let action = checked(action)?;
-    match reach::store(&config).await? {
-        Reach::Here(opened) => {
-            // Installed first, because otherwise the edit would be taken for the configured lists.
-            opened.store.install_domain_rules(&config.enrichment.first_rules(), SystemClock.now()).await?;
-            let done = here(&opened, &action, output).await;
-            opened.close().await?;
-            done
-        }
-        Reach::Daemon(daemon) => through(&daemon, &action, output).await,
-    }
+    let api = Api::open(&config, Purpose::EditDomains, &Exchanges::Live).await?;
+    let done = act(&api, &action, output).await;
+    api.close_after(done).await
 }
 
 enum Action {
     List,
     Add { rule: DomainRule, dry_run: bool },
     Remove { domain: String, why: Option<String>, dry_run: bool },
+}
+
+impl Action {
+    fn domain(&self) -> &str {
+        match self {
+            Self::List => "",
+            Self::Add { rule, .. } => &rule.domain,
+            Self::Remove { domain, .. } => domain,
+        }
+    }
 }
 
 fn checked(action: DomainsAction) -> Result<Action, Failure> {
@@ -61,62 +59,27 @@ fn checked(action: DomainsAction) -> Result<Action, Failure> {
     })
 }
 
-async fn here(opened: &OpenStore, action: &Action, output: Output) -> Result<(), Failure> {
-    let store = &opened.store;
-    let now = SystemClock.now();
-    match action {
-        Action::List => list(&store.domain_rules().await?.0, output),
-        Action::Add { rule, dry_run } => {
-            let change = store.put_domain_rule(rule, "command line", now, *dry_run).await?;
-            let pages = store.sources_under(&rule.domain).await?;
-            changed(&serde_json::to_value(&change)?, pages, *dry_run, output)
-        }
-        Action::Remove { domain, why, dry_run } => {
-            let change = store.remove_domain_rule(domain, "command line", why.as_deref(), now, *dry_run).await?;
-            match change {
-                Some(change) => {
-                    changed(&serde_json::to_value(&change)?, store.sources_under(domain).await?, *dry_run, output)
-                }
-                None => Err(no_rule(domain)),
-            }
-        }
-    }
-}
-
-async fn through(daemon: &LocalDaemon, action: &Action, output: Output) -> Result<(), Failure> {
-    match action {
-        Action::List => {
-            let answer = daemon.call(Method::GET, "/api/domains", None).await?;
-            let rules = answer.get("items").cloned().unwrap_or_default();
-            let rules: Vec<DomainRule> = serde_json::from_value(rules)
-                .map_err(|error| Failure::failed(format!("the daemon's answer cannot be read: {error}")))?;
-            list(&rules, output)
-        }
+async fn act(api: &Api, action: &Action, output: Output) -> Result<(), Failure> {
+    let (method, path, body, dry_run) = match action {
+        Action::List => return list(&api.list::<DomainRule>("/api/domains").await?, output),
         Action::Add { rule, dry_run } => {
             let path = if *dry_run { "/api/domains/preview" } else { "/api/domains" };
-            let answer = daemon.call(Method::POST, path, Some(&serde_json::to_value(rule)?)).await?;
-            changed(&answer, pages_of(&answer), *dry_run, output)
+            (Method::POST, path.to_owned(), Some(serde_json::to_value(rule)?), *dry_run)
         }
-        Action::Remove { domain, why, dry_run } => {
-            let answer = if *dry_run {
-                daemon
-                    .call(Method::POST, "/api/domains/preview", Some(&json!({ "domain": domain, "remove": true })))
-                    .await
-            } else {
-                let why = why.as_deref().map(|why| format!("?why={}", segment(why))).unwrap_or_default();
-                daemon.call(Method::DELETE, &format!("/api/domains/{}{why}", segment(domain)), None).await
-            };
-            match answer {
-                Ok(answer) => changed(&answer, pages_of(&answer), *dry_run, output),
-                Err(crate::outbound::local::LocalError::Refused { status: 404, .. }) => Err(no_rule(domain)),
-                Err(error) => Err(error.into()),
-            }
+        Action::Remove { domain, dry_run: true, .. } => {
+            let body = json!({ "domain": domain, "remove": true });
+            (Method::POST, "/api/domains/preview".to_owned(), Some(body), true)
         }
+        Action::Remove { domain, why, dry_run: false } => {
+            let why = why.as_deref().map(|why| format!("?why={}", segment(why))).unwrap_or_default();
+            (Method::DELETE, format!("/api/domains/{}{why}", segment(domain)), None, false)
+        }
+    };
+    match api.call(method, &path, body.as_ref()).await {
+        Ok(change) => changed(&change, dry_run, output),
+        Err(error) if error.is_not_found() => Err(no_rule(action.domain())),
+        Err(error) => Err(error.into()),
     }
-}
-
-fn pages_of(answer: &Value) -> i64 {
-    answer.get("stored_pages").and_then(Value::as_i64).unwrap_or(0)
 }
 
 fn no_rule(domain: &str) -> Failure {
@@ -142,7 +105,7 @@ fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
     output.text(&text)
 }
 
-fn changed(change: &Value, pages: i64, dry_run: bool, output: Output) -> Result<(), Failure> {
+fn changed(change: &Value, dry_run: bool, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(change);
     }
@@ -159,6 +122,7 @@ fn changed(change: &Value, pages: i64, dry_run: bool, output: Output) -> Result<
         (Some(before), None) => before,
         (None, None) => String::new(),
     };
+    let pages = change.get("stored_pages").and_then(Value::as_i64).unwrap_or(0);
     let mood = if dry_run { "would " } else { "" };
     output.text(&format!("{mood}{action}: {what} ({pages} stored page(s) under it)\n"))
 }

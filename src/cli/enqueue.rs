@@ -1,29 +1,25 @@
-//! `enqueue`: puts items from a file into the queue.
-//!
-//! Bad lines are reported and left out. If a daemon holds the data folder, the command uses its API.
+//! `enqueue`: puts items from a file into the queue. Bad lines are reported and left out.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::api::{Api, ApiError};
 use super::arguments::QueueChoice;
 use super::failure::Failure;
 use super::lines;
 use super::output::Output;
-use super::reach::{self, Reach};
-use crate::app::Purpose;
 use crate::broker::QueueName;
 use crate::config::Config;
 use crate::outbound::Method;
-use crate::outbound::local::{LocalDaemon, LocalError};
 
-/// Messages and bytes per call; well below the daemon's body limit.
+/// Messages and bytes per call; well below the API's body limit.
 const BATCH: usize = 200;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// Pause and number of retries after the daemon's rate limit.
-const SLOWER: Duration = Duration::from_secs(2);
-const PATIENCE: usize = 60;
+/// Pause and number of attempts after the daemon's rate limit.
+const RATE_LIMIT_PAUSE: Duration = Duration::from_secs(2);
+const MAX_ATTEMPTS: usize = 60;
 
 pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, output: Output) -> Result<(), Failure> {
     let lines = lines::read(file)?;
@@ -34,28 +30,12 @@ pub(super) async fn run(config: Arc<Config>, file: &Path, queue: QueueChoice, ou
         QueueChoice::Enrichment => QueueName::Enrichment,
         QueueChoice::Factcheck => QueueName::Factcheck,
     };
-    match reach::app(&config, Purpose::Command).await? {
-        Reach::Here(app) => {
-            let mut queued = Ok(());
-            for batch in batches(&bodies) {
-                queued = app.queue.publish_items(name, batch).await;
-                if queued.is_err() {
-                    break;
-                }
-            }
-            app.close().await?;
-            queued?;
-        }
-        Reach::Daemon(daemon) => {
-            let path = format!("/api/items?queue={name}");
-            for batch in batches(&bodies) {
-                send(&daemon, &path, &batch.join(&b'\n')).await?;
-            }
-        }
-    }
+    let api = Api::administer(&config, true).await?;
+    let sent = send_all(&api, &format!("/api/items?queue={name}"), &bodies).await;
+    api.close_after(sent).await?;
     output.hint(&format!("{} item(s) queued, {bad} bad line(s)", bodies.len()));
     if bad > 0 {
-        return Err(Failure::failed(format!("{bad} line(s) were no items; mend them and enqueue them again")));
+        return Err(Failure::failed(format!("{bad} line(s) were no items; correct them and enqueue them again")));
     }
     Ok(())
 }
@@ -82,12 +62,19 @@ fn batches(bodies: &[Vec<u8>]) -> Vec<&[Vec<u8>]> {
     batches
 }
 
+async fn send_all(api: &Api, path: &str, bodies: &[Vec<u8>]) -> Result<(), Failure> {
+    for batch in batches(bodies) {
+        send(api, path, &batch.join(&b'\n')).await?;
+    }
+    Ok(())
+}
+
 /// Retries while the daemon limits the rate.
-async fn send(daemon: &LocalDaemon, path: &str, body: &[u8]) -> Result<(), Failure> {
-    for _ in 0..PATIENCE {
-        match daemon.send(Method::POST, path, Some((body.to_vec(), "application/x-ndjson"))).await {
+async fn send(api: &Api, path: &str, body: &[u8]) -> Result<(), Failure> {
+    for _ in 0..MAX_ATTEMPTS {
+        match api.send(Method::POST, path, Some((body.to_vec(), "application/x-ndjson"))).await {
             Ok(_accepted) => return Ok(()),
-            Err(LocalError::Refused { status: 429, .. }) => tokio::time::sleep(SLOWER).await,
+            Err(ApiError::Refused { status: 429, .. }) => tokio::time::sleep(RATE_LIMIT_PAUSE).await,
             Err(error) => return Err(error.into()),
         }
     }

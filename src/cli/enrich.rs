@@ -16,8 +16,7 @@ use super::exchanges;
 use super::failure::{Failure, chain};
 use super::lines::{self, Line};
 use super::output::Output;
-use super::reach::{self, Reach};
-use crate::app::{App, Exchanges, Purpose};
+use crate::app::{App, AppError, Exchanges, Purpose};
 use crate::config::Config;
 use crate::domain::{Item, ItemResult};
 use crate::judging::labels::{self, ReaderLanguage};
@@ -53,15 +52,13 @@ pub(super) async fn run(
     // Fails before a call is made or a database is started.
     drop(sink(out)?);
     let exchanges = exchanges::open(exchanges, output)?;
-    let app = match reach::app_with(&config, Purpose::Check, &exchanges).await? {
-        Reach::Here(app) => app,
-        Reach::Daemon(daemon) => {
-            return Err(Failure::unavailable(format!(
-                "the data folder is in use by the daemon at {}; use `corroborate enqueue`, or stop the daemon",
-                daemon.address()
-            )));
-        }
-    };
+    let app = App::open_with(Arc::clone(&config), Purpose::Check, exchanges.clone()).await;
+    let app = app.map_err(|error| match error {
+        AppError::DataFolderBusy { .. } => Failure::unavailable(format!(
+            "{error}; use `corroborate enqueue`, stop it, or give this run another CORROBORATE_DATA_DIR"
+        )),
+        other => other.into(),
+    })?;
     let again: HashSet<&str> = again.iter().map(String::as_str).collect();
     // Only now, so that results which cannot be repeated remain.
     let opened = out.map_or(Ok(()), |out| earlier.prepare(out, &again)).and_then(|()| sink(out));

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::decision::SideTakingCounts;
-use self::reliability::{Reliability, Shown};
+use self::reliability::{Reliability, ShownFigures};
 use self::rows::{ClaimRow, PairRow, Rows};
 use super::arguments::Judge;
 use super::failure::Failure;
@@ -40,7 +40,7 @@ use crate::pipeline::given::{judge_claim, judge_pairs};
 const PAIRS_AT_ONCE: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct EvalOptions<'a> {
     pub(super) judge: Judge,
     pub(super) html: Option<&'a Path>,
     pub(super) predictions: Option<&'a Path>,
@@ -57,7 +57,7 @@ struct Answer {
     evidence: String,
     prediction: Prediction,
     /// For claims.
-    shown: Option<Shown>,
+    shown: Option<ShownFigures>,
     /// The claim's dataset and the input of the decision model.
     figures: Option<(String, [f64; FIGURES])>,
     decisive: bool,
@@ -66,21 +66,21 @@ struct Answer {
     judge: String,
 }
 
-pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(config: &Config, file: &Path, options: EvalOptions<'_>, output: Output) -> Result<(), Failure> {
     let (rows, bad) = rows::read(file, output)?;
     // Fails before the work. An existing file is replaced only by a new result.
-    apart(file, &wanted)?;
-    if wanted.calibration.is_some() || wanted.decision.is_some() {
-        can_be_fitted(config, &rows, &wanted)?;
+    apart(file, &options)?;
+    if options.calibration.is_some() || options.decision.is_some() {
+        can_be_fitted(config, &rows, &options)?;
     }
-    for path in wanted.predictions.into_iter().chain(wanted.html).chain(wanted.calibration).chain(wanted.decision) {
+    for path in options.predictions.into_iter().chain(options.html).chain(options.calibration).chain(options.decision) {
         probe(path).map_err(|error| unwritable(path, &error))?;
     }
-    let config = judged_by(config, wanted.judge)?;
+    let config = judged_by(config, options.judge)?;
     let services = app::judging(&config, rows.translator()).await?;
     let started = Instant::now();
     let answers = match &rows {
-        Rows::Pairs(pairs) if wanted.judge == Judge::Llm => adjudicated::of_pairs(&services, pairs, output).await?,
+        Rows::Pairs(pairs) if options.judge == Judge::Llm => adjudicated::of_pairs(&services, pairs, output).await?,
         Rows::Pairs(pairs) => of_pairs(&services, pairs, output).await?,
         Rows::Claims(claims) => of_claims(&services, claims, output).await?,
     };
@@ -94,20 +94,20 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         took,
     };
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    if let Some(path) = wanted.predictions {
+    if let Some(path) = options.predictions {
         let mut out = created(path)?;
         for answer in &answers {
             writeln!(out, "{}", answer.line())?;
         }
         out.flush()?;
     }
-    if let Some(path) = wanted.html {
+    if let Some(path) = options.html {
         let mut out = created(path)?;
         out.write_all(page::page(&name, &report, &answers).as_bytes())?;
         out.flush()?;
     }
     let fitted = report.reliability.fitted(&name, &report.judge, report.evaluation.rows);
-    if let (Some(path), Some(fitted)) = (wanted.calibration, fitted) {
+    if let (Some(path), Some(fitted)) = (options.calibration, fitted) {
         let mut out = created(path)?;
         serde_json::to_writer_pretty(&mut out, &fitted)?;
         writeln!(out)?;
@@ -116,7 +116,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
             output.problem(&format!("{}: {weak}; label more claims before it is trusted", path.display()));
         }
     }
-    if let Some(path) = wanted.decision {
+    if let Some(path) = options.decision {
         // Too few claims leave the file unchanged.
         let fitted = decision::fitted(&answers, &report.judge)?;
         let mut out = created(path)?;
@@ -125,7 +125,7 @@ pub(super) async fn run(config: &Config, file: &Path, wanted: Wanted<'_>, output
         out.flush()?;
     }
     if output.json { output.value(&report.value()) } else { output.text(&report.text(output)) }?;
-    if let (Judge::Llm, Rows::Pairs(_), false) = (wanted.judge, &rows, output.json) {
+    if let (Judge::Llm, Rows::Pairs(_), false) = (options.judge, &rows, output.json) {
         output.text(&adjudicated::advice(&report.evaluation))?;
     }
     if bad > 0 {
@@ -148,14 +148,14 @@ fn judged_by(config: &Config, judge: Judge) -> Result<Config, Failure> {
 }
 
 /// Checks the rows: curves need verdicts of claims, and confidences without other curves.
-fn can_be_fitted(config: &Config, rows: &Rows, wanted: &Wanted<'_>) -> Result<(), Failure> {
+fn can_be_fitted(config: &Config, rows: &Rows, options: &EvalOptions<'_>) -> Result<(), Failure> {
     if matches!(rows, Rows::Pairs(_)) {
         return Err(Failure::new(
             2,
             "--calibration wants claims, as --decision does, and these are pairs: they have no verdict to be sure of",
         ));
     }
-    if wanted.calibration.is_some() && config.scoring.calibration.is_some() {
+    if options.calibration.is_some() && config.scoring.calibration.is_some() {
         return Err(Failure::new(2, "scoring.calibration is set; leave it out while a new calibration is fitted"));
     }
     Ok(())
@@ -177,8 +177,8 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// Refuses to overwrite the labelled file, or one output with another.
-fn apart(file: &Path, wanted: &Wanted<'_>) -> Result<(), Failure> {
-    let paths = [Some(file), wanted.predictions, wanted.html, wanted.calibration, wanted.decision];
+fn apart(file: &Path, options: &EvalOptions<'_>) -> Result<(), Failure> {
+    let paths = [Some(file), options.predictions, options.html, options.calibration, options.decision];
     let mut seen: Vec<PathBuf> = Vec::new();
     for path in paths.into_iter().flatten() {
         let real = real_path(path, LINKS);
@@ -223,13 +223,13 @@ async fn of_pairs(services: &Services, rows: &[PairRow], output: Output) -> Resu
         let pairs: Vec<(&str, &str)> = some.iter().map(|row| (row.claim.as_str(), row.evidence.as_str())).collect();
         for (row, judged) in some.iter().zip(judge_pairs(services, &pairs).await?) {
             let p = judged.probabilities;
-            let (said, confidence) = likeliest(&p, is_two_way);
+            let (predicted, confidence) = likeliest(&p, is_two_way);
             let gold = if is_two_way && row.label != rows::ENTAIL { rows::NOT_ENTAIL } else { row.label };
             answers.push(Answer {
                 id: row.id.clone(),
                 claim: row.claim.clone(),
                 evidence: row.evidence.clone(),
-                prediction: Prediction { gold, said, confidence: Some(confidence) },
+                prediction: Prediction { gold, predicted, confidence: Some(confidence) },
                 shown: None,
                 figures: None,
                 decisive: false,
@@ -268,10 +268,10 @@ async fn of_claims(services: &Services, rows: &[ClaimRow], output: Output) -> Re
             evidence: row.given.evidence.iter().map(|text| text.text.as_str()).collect::<Vec<_>>().join("\n\n"),
             prediction: Prediction {
                 gold: row.label,
-                said: of_verdict(verdict),
+                predicted: of_verdict(verdict),
                 confidence: verdict.needs_evidence().then_some(confidence),
             },
-            shown: result.as_ref().map(|result| Shown {
+            shown: result.as_ref().map(|result| ShownFigures {
                 tier: result.tier,
                 score: result.score,
                 raw: features::raw(&result.features, &scoring.weights),
@@ -322,7 +322,9 @@ fn judges(answers: &[Answer]) -> String {
 
 impl Answer {
     fn line(&self) -> Value {
-        let mut line = json!({ "id": self.id, "label": self.prediction.gold, "predicted": self.prediction.said, "judge": self.judge });
+        let mut line = json!({
+            "id": self.id, "label": self.prediction.gold, "predicted": self.prediction.predicted, "judge": self.judge
+        });
         if let (Some(line), Some(detail)) = (line.as_object_mut(), self.detail.as_object()) {
             line.extend(detail.clone());
         }
@@ -376,16 +378,16 @@ impl Report {
                 figures.precision, figures.recall, figures.f1, figures.support
             );
         }
-        let said: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
+        let labels: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
         let _infallible = writeln!(
             text,
             "\n{:20}{}",
             "labelled as / said",
-            said.iter().map(|label| format!(" {label:>20}")).collect::<Vec<_>>().concat()
+            labels.iter().map(|label| format!(" {label:>20}")).collect::<Vec<_>>().concat()
         );
         for (gold, row) in &found.confusion {
             let cells: Vec<String> =
-                said.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
+                labels.iter().map(|label| format!(" {:>20}", row.get(label).copied().unwrap_or(0))).collect();
             let _infallible = writeln!(text, "{gold:20}{}", cells.concat());
         }
         text += &self.caution.map(SideTakingCounts::text).unwrap_or_default();
@@ -420,14 +422,14 @@ mod tests {
         std::fs::write(at("rows.jsonl"), "").unwrap();
         let meet = |html: &str, predictions: &str| {
             let (html, predictions) = (at(html), at(predictions));
-            let wanted = Wanted {
+            let options = EvalOptions {
                 judge: Judge::Model,
                 html: Some(&html),
                 predictions: Some(&predictions),
                 calibration: None,
                 decision: None,
             };
-            apart(&at("rows.jsonl"), &wanted).is_err()
+            apart(&at("rows.jsonl"), &options).is_err()
         };
         assert!(meet("real/new.html", "link/new.html"), "neither is there, their folder is one");
         assert!(meet("real/new.html", "to_new"), "a link to what is not there yet");

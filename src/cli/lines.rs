@@ -8,7 +8,7 @@ use std::path::Path;
 use super::failure::Failure;
 use super::output::Output;
 use crate::domain::item::MAX_MESSAGE_BYTES;
-use crate::domain::{Item, Reject};
+use crate::domain::{Item, RejectReason};
 
 /// Read limit of a line: a message and its line break.
 const LONGEST_LINE: u64 = MAX_MESSAGE_BYTES as u64 + 2;
@@ -18,7 +18,7 @@ pub(super) struct Line {
     /// From 1, with blank lines.
     pub(super) number: usize,
     pub(super) bytes: Vec<u8>,
-    pub(super) item: Result<Box<Item>, Reject>,
+    pub(super) item: Result<Box<Item>, RejectReason>,
 }
 
 /// Reads a file; `-` is standard input.
@@ -44,7 +44,7 @@ fn split(input: impl Read) -> Result<Vec<Line>, Failure> {
         if bytes.len() > MAX_MESSAGE_BYTES && bytes.last() != Some(&b'\n') {
             // Only its length is kept.
             let bytes = bytes.len() + reader.skip_until(b'\n')?;
-            lines.push(Line { number, bytes: Vec::new(), item: Err(Reject::TooLarge { bytes }) });
+            lines.push(Line { number, bytes: Vec::new(), item: Err(RejectReason::TooLarge { bytes }) });
             continue;
         }
         while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {

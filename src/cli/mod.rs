@@ -6,6 +6,7 @@
 //!
 //! A new command needs a variant in `arguments.rs`, a file here and an example in its help.
 
+mod api;
 mod arguments;
 mod card;
 mod check;
@@ -28,7 +29,6 @@ mod models;
 mod moment;
 mod output;
 mod providers;
-mod reach;
 #[cfg(test)]
 mod reference;
 mod render;
@@ -51,7 +51,7 @@ use failure::Failure;
 use output::Output;
 
 use crate::app::ServeOptions;
-use crate::config::{self as settings, Config, LoadOptions, Loaded};
+use crate::config::{self as settings, Config, LoadOptions, LoadedConfig};
 use crate::telemetry::Audience;
 
 /// Runs the command on its own runtime. Not `async`: an `async` entry would compile the program twice, here and in the
@@ -94,8 +94,8 @@ fn fatal(message: &str, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
-    let output = *beside;
+async fn dispatch(cli: Cli, shared: &mut Output) -> Result<(), Failure> {
+    let output = *shared;
     // These must work with an invalid configuration.
     match &cli.command {
         Command::Schema { what } => return schema::run(*what, output),
@@ -109,13 +109,13 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     let log = loaded
         .as_ref()
         .map_or_else(|_unreadable| settings::log_format_of(settings::process_env()), |loaded| loaded.config.log.format);
-    *beside = output.beside(log);
-    let output = *beside;
+    *shared = output.with_log(log);
+    let output = *shared;
     if let Command::Config { action } = &cli.command {
         return config::run(*action, loaded, output);
     }
     if let Command::Doctor { offline, paid } = cli.command {
-        return Box::pin(doctor::run(loaded, doctor::Reach::of(offline, paid), output)).await;
+        return Box::pin(doctor::run(loaded, doctor::CheckScope::of(offline, paid), output)).await;
     }
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. } | Command::Ui { .. });
@@ -147,14 +147,14 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
         Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
         Command::Why { id } => why::run(config, &id, output).await,
         Command::Eval { file, judge, html, predictions, calibration, decision } => {
-            let wanted = eval::Wanted {
+            let options = eval::EvalOptions {
                 judge,
                 html: html.as_deref(),
                 predictions: predictions.as_deref(),
                 calibration: calibration.as_deref(),
                 decision: decision.as_deref(),
             };
-            eval::run(&config, &file, wanted, output).await
+            eval::run(&config, &file, options, output).await
         }
         Command::Rescore { since, dry_run } => rescore::run(&config, since, dry_run, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,
@@ -173,7 +173,7 @@ async fn dispatch(cli: Cli, beside: &mut Output) -> Result<(), Failure> {
     }
 }
 
-fn load(cli: &Cli) -> Result<Loaded, settings::ConfigError> {
+fn load(cli: &Cli) -> Result<LoadedConfig, settings::ConfigError> {
     settings::load(LoadOptions { file: cli.config.clone(), env: settings::process_env() })
 }
 

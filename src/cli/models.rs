@@ -31,7 +31,7 @@ pub(super) async fn run(config: &Config, action: Option<ModelsAction>, output: O
 }
 
 /// All models, and errors that hide others.
-struct Stock {
+struct ModelInventory {
     shipped: Vec<ModelFolder>,
     /// In `MODELS_DIR`.
     brought: Vec<ModelFolder>,
@@ -40,7 +40,7 @@ struct Stock {
 }
 
 /// Does not wait for model servers.
-async fn stock(config: &Config) -> Result<Stock, Failure> {
+async fn inventory(config: &Config) -> Result<ModelInventory, Failure> {
     let mut problems = Vec::new();
     let brought = config.models_dir.as_deref().map_or(Ok(Vec::new()), scan);
     let brought = brought.unwrap_or_else(|error| {
@@ -57,7 +57,7 @@ async fn stock(config: &Config) -> Result<Stock, Failure> {
             Err(error) => problems.push(error.to_string()),
         }
     }
-    Ok(Stock { shipped: ModelFolder::bundled(), brought, remote, problems })
+    Ok(ModelInventory { shipped: ModelFolder::bundled(), brought, remote, problems })
 }
 
 #[derive(Debug, Serialize)]
@@ -77,20 +77,20 @@ struct Row {
 
 /// Per task: the name, or the word for none.
 #[derive(Debug, Serialize)]
-struct InUse {
+struct ModelsInUse {
     embedding: String,
     stance: String,
     relevance: String,
 }
 
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ModelList {
     models: Vec<Row>,
-    in_use: InUse,
+    in_use: ModelsInUse,
     problems: Vec<String>,
 }
 
-impl Stock {
+impl ModelInventory {
     fn chosen(&self, task: Task, config: &Config) -> Result<Option<&ModelFolder>, choice::ChoiceError> {
         choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped)
     }
@@ -105,7 +105,7 @@ impl Stock {
         [embedder, stance, reranker].into_iter().flatten().collect()
     }
 
-    fn listed(mut self, config: &Config) -> Listed {
+    fn listed(mut self, config: &Config) -> ModelList {
         let mut problems = std::mem::take(&mut self.problems);
         let served = self.served();
         let mut used = |task: Task| -> Vec<(String, String)> {
@@ -165,17 +165,17 @@ impl Stock {
         // Without a reranker, relevance is the embedder's cosine.
         let by_embedder = config.inference.reranker == choice::AUTO && relevance.is_empty();
         let relevance = if by_embedder { embedding.clone() } else { relevance };
-        let in_use = InUse {
+        let in_use = ModelsInUse {
             embedding: name(embedding, Task::Embedding),
             stance: name(stance, Task::Stance),
             relevance: name(relevance, Task::Relevance),
         };
-        Listed { models, in_use, problems }
+        ModelList { models, in_use, problems }
     }
 }
 
 async fn list(config: &Config, output: Output) -> Result<(), Failure> {
-    let listed = stock(config).await?.listed(config);
+    let listed = inventory(config).await?.listed(config);
     if output.json {
         return output.value(&listed);
     }
@@ -189,7 +189,7 @@ async fn list(config: &Config, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn table(listed: &Listed, output: Output) -> String {
+fn table(listed: &ModelList, output: Output) -> String {
     let mut text = String::new();
     if !listed.models.is_empty() {
         let _infallible = writeln!(
@@ -216,7 +216,7 @@ fn table(listed: &Listed, output: Output) -> String {
             plain(&row.location),
         );
     }
-    let InUse { embedding, stance, relevance } = &listed.in_use;
+    let ModelsInUse { embedding, stance, relevance } = &listed.in_use;
     let _infallible =
         writeln!(text, "vectors: {}, stance: {}, relevance: {}", plain(embedding), plain(stance), plain(relevance));
     text
@@ -238,14 +238,15 @@ mod tests {
         std::fs::write(dir.join("t"), "{}").unwrap();
     }
 
-    fn listed(config: &Config) -> Listed {
+    fn listed(config: &Config) -> ModelList {
         let brought = config.models_dir.as_deref().map(scan).unwrap().unwrap();
-        let stock = Stock { shipped: Vec::new(), brought, remote: RemoteModels::default(), problems: Vec::new() };
-        stock.listed(config)
+        let inventory =
+            ModelInventory { shipped: Vec::new(), brought, remote: RemoteModels::default(), problems: Vec::new() };
+        inventory.listed(config)
     }
 
     #[test]
-    fn a_person_sees_what_is_in_use_and_what_stands_in_its_way() {
+    fn table_shows_models_in_use_and_problems_when_folders_have_models() {
         let models = tempfile::tempdir().unwrap();
         folder(models.path(), "one");
         let mut config = Config::built_in();

@@ -30,7 +30,7 @@ impl Output {
         Self { json, quiet, colour: !json && !no_colour && std::io::stdout().is_terminal(), log: LogFormat::Text }
     }
 
-    pub(super) fn beside(self, log: LogFormat) -> Self {
+    pub(super) fn with_log(self, log: LogFormat) -> Self {
         Self { log, ..self }
     }
 

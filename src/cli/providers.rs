@@ -1,17 +1,15 @@
 //! `providers`: shows state, limits and cost of providers, and resets circuit breakers.
-//!
-//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::api::{Api, segment};
 use super::arguments::ProvidersAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::reach::{self, Reach, segment};
-use crate::app::Purpose;
+use crate::app::{Exchanges, Purpose};
 use crate::config::Config;
 use crate::judging::plain::plain;
 use crate::outbound::Method;
@@ -25,35 +23,23 @@ pub(super) async fn run(config: Arc<Config>, action: Option<ProvidersAction>, ou
 }
 
 async fn list(config: &Arc<Config>, output: Output) -> Result<(), Failure> {
-    let rows = match reach::app(config, Purpose::Check).await? {
-        Reach::Here(app) => {
-            let standings = app.services.provider_standings().await;
-            app.close().await?;
-            serde_json::to_value(standings?)?
-        }
-        Reach::Daemon(daemon) => daemon.call(Method::GET, "/api/providers", None).await?,
-    };
+    let api = Api::open(config, Purpose::Check, &Exchanges::Live).await?;
+    let rows = api.call(Method::GET, "/api/providers", None).await;
+    let rows = api.close_after(rows.map_err(Failure::from)).await?;
     if output.json {
         return output.value(&rows);
     }
     output.text(&table(rows.as_array().map_or(&[], Vec::as_slice), output))
 }
 
-async fn reset(config: &Config, name: &str, output: Output) -> Result<(), Failure> {
+async fn reset(config: &Arc<Config>, name: &str, output: Output) -> Result<(), Failure> {
     // The language model has a circuit breaker too.
     if !NAMES.contains(&name) && name != "llm" {
         return Err(Failure::new(2, format!("no provider is called {name:?}; one of {}, llm", NAMES.join(", "))));
     }
-    let answer = match reach::store(config).await? {
-        Reach::Here(opened) => {
-            let closed = opened.store.reset_breakers(name).await;
-            opened.close().await?;
-            json!({ "provider": name, "closed": closed? })
-        }
-        Reach::Daemon(daemon) => {
-            daemon.call(Method::POST, &format!("/api/providers/{}/reset", segment(name)), None).await?
-        }
-    };
+    let api = Api::administer(config, false).await?;
+    let answer = api.call(Method::POST, &format!("/api/providers/{}/reset", segment(name)), None).await;
+    let answer = api.close_after(answer.map_err(Failure::from)).await?;
     if output.json {
         return output.value(&answer);
     }
@@ -100,6 +86,8 @@ fn table(rows: &[Value], output: Output) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -33,8 +33,8 @@ pub(super) fn result(result: &ItemResult, vocabulary: Vocabulary, output: Output
         }
     }
     // Unless a claim has the same justification.
-    let said = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
-    if let Some(explanation) = result.explanation.as_ref().filter(|explanation| !said(explanation)) {
+    let repeats = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
+    if let Some(explanation) = result.explanation.as_ref().filter(|explanation| !repeats(explanation)) {
         let _infallible = writeln!(text, "   {}", plain(explanation));
     }
     if result.claims.len() > 1 {
@@ -72,9 +72,9 @@ fn gaps(result: &ItemResult, reader: ReaderLanguage, output: Output) -> String {
         return text;
     }
     // In the providers' own words.
-    let mut told: Vec<String> = result.trace.iter().filter_map(|line| own_words(line)).collect();
-    told.dedup();
-    for line in told {
+    let mut replies: Vec<String> = result.trace.iter().filter_map(|line| own_words(line)).collect();
+    replies.dedup();
+    for line in replies {
         let _infallible = writeln!(text, "     {}", plain(&line));
     }
     text
@@ -227,18 +227,18 @@ pub(super) mod tests {
         .unwrap()
     }
 
-    pub(in crate::cli) fn with_claim(verdict: Verdict, said: &str) -> ItemResult {
-        let mut result = result(said);
+    pub(in crate::cli) fn with_claim(verdict: Verdict, text: &str) -> ItemResult {
+        let mut result = result(text);
         let claim = json!({
-            "claim_id": "c", "text": said, "kind": "factual", "source": 0, "judge": "rules", "verdict": verdict,
+            "claim_id": "c", "text": text, "kind": "factual", "source": 0, "judge": "rules", "verdict": verdict,
             "decisive": true, "confidence": 0.5, "score": null, "tier": "low", "agreement": 0.0, "contradiction": false,
-            "notes": [], "features": Features::default(), "justification": said, "citations": [], "correction": {
-                "type": "replace", "original": said, "corrected": said, "confidence": 0.5, "note": said,
-                "apply": "review", "sources": [said]
+            "notes": [], "features": Features::default(), "justification": text, "citations": [], "correction": {
+                "type": "replace", "original": text, "corrected": text, "confidence": 0.5, "note": text,
+                "apply": "review", "sources": [text]
             },
             "evidence": [{
-                "n": 1, "evidence_id": "e", "url": said, "domain": said, "title": said, "published_at": null,
-                "language": null, "passage": said, "stance": "neutral", "entail": 0.0, "contradict": 0.0, "neutral": 1.0,
+                "n": 1, "evidence_id": "e", "url": text, "domain": text, "title": text, "published_at": null,
+                "language": null, "passage": text, "stance": "neutral", "entail": 0.0, "contradict": 0.0, "neutral": 1.0,
                 "agreement": 0.0, "relevance": 0.0, "quality": 0.0, "credibility": 0.0, "origin": "web", "provider": "x",
                 "independent_group": "g", "extraction_failed": false
             }]
@@ -264,9 +264,9 @@ pub(super) mod tests {
         assert!(matches!(plain("Україна \u{201c}ok\u{201d}"), Cow::Borrowed(_)));
     }
 
-    fn check(said: &str) -> FactCheck {
+    fn check(text: &str) -> FactCheck {
         serde_json::from_value(json!({
-            "claim": said, "url": said, "publisher": said, "rating": said, "rating_class": "false",
+            "claim": text, "url": text, "publisher": text, "rating": text, "rating_class": "false",
             "review_date": null, "similarity": 0.5, "claim_id": "c", "relation": "related", "language": null
         }))
         .unwrap()
@@ -313,7 +313,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_verdict_is_said_in_the_words_that_were_asked_for() {
+    fn text_has_word_of_vocabulary_when_one_is_chosen() {
         let one = with_claim(Verdict::Refuted, "A b.");
         assert!(super::result(&one, Vocabulary::Loop, PLAIN).contains("   CONTRADICTED · conclusive"));
         assert!(super::result(&one, Vocabulary::Ours, PLAIN).contains("   Refuted · conclusive"));
@@ -337,7 +337,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_figure_says_what_it_is_of_and_is_shown_where_it_agrees_with_the_verdict() {
+    fn figure_is_named_and_shown_when_it_agrees_with_verdict() {
         let scored = |claim: &mut ClaimResult| claim.score = Some(12);
         assert_eq!(
             line(Verdict::Refuted, scored),
@@ -368,7 +368,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_provider_is_heard_in_its_own_words_under_its_own_name() {
+    fn cause_has_name_and_words_of_provider_when_provider_failed() {
         assert_eq!(own_words("search: gdelt could not be asked: slow down").as_deref(), Some("GDELT: slow down"));
         assert_eq!(own_words("knowledge: could not be asked: x").as_deref(), Some("stored evidence: x"));
         assert_eq!(own_words("decide: refuted"), None);

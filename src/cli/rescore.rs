@@ -11,14 +11,13 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::reach::{self, Reach};
-use crate::app::{self, OpenStore};
+use crate::app::{self, AppError, OpenStore, Upkeep};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{Tier, Verdict};
 use crate::domain::{Clock as _, Reason, SystemClock};
 use crate::judging::labels::{self, ReaderLanguage};
-use crate::pipeline::rescore::{Rescored, Terms, judge_again};
+use crate::pipeline::rescore::{RescoredItem, Terms, judge_again};
 use crate::store::StoreError;
 
 const BATCH: i64 = 100;
@@ -73,14 +72,12 @@ pub(super) async fn run(
     dry_run: bool,
     output: Output,
 ) -> Result<(), Failure> {
-    let opened = match reach::store(config).await? {
-        Reach::Here(opened) => opened,
-        Reach::Daemon(_) => {
-            return Err(Failure::unavailable(
-                "a daemon holds the embedded store; stop it and run this again, or keep the data in a Postgres that both reach",
-            ));
-        }
-    };
+    let opened = OpenStore::open(config, Upkeep::Command).await.map_err(|error| match error {
+        AppError::DataFolderBusy { .. } => Failure::unavailable(format!(
+            "{error}; stop it and run this again, or keep the data in a Postgres that both reach"
+        )),
+        other => other.into(),
+    })?;
     let mut tally = Tally::default();
     let done = pass(config, &opened, since, dry_run, output, &mut tally).await;
     let closed = opened.close().await;
@@ -146,7 +143,7 @@ impl Tally {
         output.value(&value)
     }
 
-    fn take(&mut self, rescored: &Rescored) {
+    fn take(&mut self, rescored: &RescoredItem) {
         self.changed += 1;
         self.changes.extend(rescored.claims.iter().map(|claim| Change {
             item_id: rescored.result.item_id.clone(),

@@ -1,41 +1,26 @@
 //! `tokens`: manages access tokens other than the server's own token.
-//!
-//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
+use super::api::{Api, segment};
 use super::arguments::TokensAction;
 use super::failure::Failure;
 use super::output::Output;
-use super::reach::{self, Reach, segment};
 use crate::config::Config;
-use crate::domain::SystemClock;
-use crate::domain::clock::Clock as _;
-use crate::http::{TokenError, TokenRequest, make_token, random_token};
+use crate::http::random_token;
 use crate::judging::plain::plain;
 use crate::outbound::Method;
-use crate::outbound::local::LocalDaemon;
-use crate::store::{AuditEntry, Store};
-
-/// The author in the record.
-const WHO: &str = "command line";
 
 pub(super) async fn run(config: Arc<Config>, action: TokensAction, output: Output) -> Result<(), Failure> {
     if config.http.admin_token.is_none() && matches!(action, TokensAction::Add { .. }) {
         output.hint("ADMIN_TOKEN is not set: until it is, this machine alone can use the server, and needs no token");
     }
-    match reach::store(&config).await? {
-        Reach::Here(opened) => {
-            let done = here(&opened.store, action, output).await;
-            opened.close().await?;
-            done
-        }
-        Reach::Daemon(daemon) => through(&daemon, action, output).await,
-    }
+    let api = Api::administer(&config, false).await?;
+    let done = act(&api, action, output).await;
+    api.close_after(done).await
 }
 
 /// Prints a new server token; needs no configuration and no store.
@@ -47,57 +32,21 @@ pub(super) fn generate(output: Output) -> Result<(), Failure> {
     output.text(&format!("{token}\n"))
 }
 
-fn request(name: String, scope: String, rate: Option<u32>, days: Option<u32>) -> TokenRequest {
-    TokenRequest { name, scope, requests_per_minute: rate, days }
-}
-
-async fn here(store: &Store, action: TokensAction, output: Output) -> Result<(), Failure> {
-    let now = SystemClock.now();
+async fn act(api: &Api, action: TokensAction, output: Output) -> Result<(), Failure> {
     match action {
         TokensAction::Generate => generate(output),
-        TokensAction::List => list(&json!({ "items": store.tokens().await? }), output),
-        TokensAction::Add { name, scope, rate, days } => {
-            let made = make_token(store, &request(name, scope, rate, days), WHO).await.map_err(failure)?;
-            note(store, "token.add", &made.stored.name, now).await?;
-            added(&serde_json::to_value(&made)?, output)
-        }
-        TokensAction::Revoke { name } => {
-            let ended = store.revoke_token(&name).await?.ok_or_else(|| unknown(&name))?;
-            note(store, "token.revoke", &name, now).await?;
-            revoked(&serde_json::to_value(&ended)?, output)
-        }
-    }
-}
-
-async fn note(store: &Store, action: &str, subject: &str, at: DateTime<Utc>) -> Result<(), Failure> {
-    let (who, action, subject) = (WHO.to_owned(), action.to_owned(), subject.to_owned());
-    Ok(store.note_audit(&AuditEntry { at, who, action, subject, detail: None }).await?)
-}
-
-fn failure(error: TokenError) -> Failure {
-    match error {
-        TokenError::Store(error) => error.into(),
-        TokenError::Taken => Failure::failed(error.to_string()),
-        _ => Failure::new(2, error.to_string()),
-    }
-}
-
-fn unknown(name: &str) -> Failure {
-    Failure::failed(format!("no valid token is called {}; see `corroborate tokens list`", plain(name)))
-}
-
-async fn through(daemon: &LocalDaemon, action: TokensAction, output: Output) -> Result<(), Failure> {
-    match action {
-        TokensAction::Generate => generate(output),
-        TokensAction::List => list(&daemon.call(Method::GET, "/api/tokens", None).await?, output),
+        TokensAction::List => list(&api.call(Method::GET, "/api/tokens", None).await?, output),
         TokensAction::Add { name, scope, rate, days } => {
             let body = json!({ "name": name, "scope": scope, "requests_per_minute": rate, "days": days });
-            added(&daemon.call(Method::POST, "/api/tokens", Some(&body)).await?, output)
+            added(&api.call(Method::POST, "/api/tokens", Some(&body)).await?, output)
         }
         TokensAction::Revoke { name } => {
-            match daemon.call(Method::DELETE, &format!("/api/tokens/{}", segment(&name)), None).await {
+            match api.call(Method::DELETE, &format!("/api/tokens/{}", segment(&name)), None).await {
                 Ok(ended) => revoked(&ended, output),
-                Err(crate::outbound::local::LocalError::Refused { status: 404, .. }) => Err(unknown(&name)),
+                Err(error) if error.is_not_found() => Err(Failure::failed(format!(
+                    "no valid token is called {}; see `corroborate tokens list`",
+                    plain(&name)
+                ))),
                 Err(error) => Err(error.into()),
             }
         }

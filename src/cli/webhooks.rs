@@ -1,41 +1,46 @@
 //! `webhooks`: shows waiting and dead webhook messages, and sends test messages.
-//!
-//! If a daemon holds the data folder, the command uses its API.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::arguments::{WebhooksAction, Which};
-use super::dead::{count, moved};
+use super::api::Api;
+use super::arguments::{MessageSelection, WebhooksAction};
+use super::dead::{moved, report};
 use super::failure::Failure;
 use super::output::Output;
-use super::reach::{self, Reach};
 use crate::config::Config;
 use crate::judging::plain::plain;
-use crate::outbound::Method;
-use crate::outbound::local::LocalDaemon;
 use crate::outbound::webhook::new_secret;
-use crate::store::{DeadWebhooks, Store};
 
 const LIST: &str = "webhooks dead";
-const SENT: &str = "sent again";
-const DROPPED: &str = "dropped";
 
 pub(super) async fn run(config: Arc<Config>, action: WebhooksAction, output: Output) -> Result<(), Failure> {
-    match action {
+    match &action {
         WebhooksAction::Secret => return output.text(&format!("{}\n", new_secret())),
-        WebhooksAction::Test { name } => return test(&config, &name, output).await,
-        _ => {}
+        WebhooksAction::Test { name } => return test(&config, name, output).await,
+        WebhooksAction::Retry { which } | WebhooksAction::Drop { which } => check_ids(which)?,
+        WebhooksAction::List | WebhooksAction::Dead { .. } => {}
     }
-    match reach::store(&config).await? {
-        Reach::Here(opened) => {
-            let done = here(&config, &opened.store, action, output).await;
-            opened.close().await?;
-            done
+    let api = Api::administer(&config, false).await?;
+    let done = act(&api, action, output).await;
+    api.close_after(done).await
+}
+
+async fn act(api: &Api, action: WebhooksAction, output: Output) -> Result<(), Failure> {
+    match action {
+        WebhooksAction::List => list(&api.list::<Value>("/api/webhooks").await?, output),
+        WebhooksAction::Dead { limit } => {
+            dead(&api.list::<Value>(&format!("/api/webhooks/dead?limit={limit}")).await?, output)
         }
-        Reach::Daemon(daemon) => through(&daemon, action, output).await,
+        WebhooksAction::Retry { which } => {
+            report("sent again", moved(api, "/api/webhooks/retry", &which, LIST).await?, output)
+        }
+        WebhooksAction::Drop { which } => {
+            report("dropped", moved(api, "/api/webhooks/drop", &which, LIST).await?, output)
+        }
+        WebhooksAction::Secret | WebhooksAction::Test { .. } => Ok(()),
     }
 }
 
@@ -51,68 +56,17 @@ async fn test(config: &Config, name: &str, output: Output) -> Result<(), Failure
 }
 
 /// Returns an error for an id that is no number.
-fn ids(which: &Which) -> Result<Vec<i64>, Failure> {
-    let id = |id: &String| {
-        id.parse().map_err(|_not_a_number| {
-            Failure::failed(format!("{} is no id of a message; see `corroborate {LIST}`", plain(id)))
-        })
-    };
-    which.ids.iter().map(id).collect()
-}
-
-const fn selection<'a>(which: &Which, ids: &'a [i64]) -> DeadWebhooks<'a> {
-    if which.all { DeadWebhooks::All } else { DeadWebhooks::Ids(ids) }
-}
-
-async fn here(config: &Config, store: &Store, action: WebhooksAction, output: Output) -> Result<(), Failure> {
-    match action {
-        WebhooksAction::List => {
-            let configured = config.webhooks.endpoints.iter();
-            let configured = configured.map(|endpoint| (endpoint.name.clone(), endpoint.events()));
-            list(&serde_json::to_value(store.webhooks(configured).await?)?, output)
-        }
-        WebhooksAction::Dead { limit } => {
-            dead(&serde_json::to_value(store.dead_webhook_messages(limit, None).await?)?, output)
-        }
-        WebhooksAction::Retry { which } => {
-            let ids = ids(&which)?;
-            moved(SENT, &which, store.retry_webhooks(selection(&which, &ids)).await?, LIST, output)
-        }
-        WebhooksAction::Drop { which } => {
-            let ids = ids(&which)?;
-            moved(DROPPED, &which, store.drop_webhooks(selection(&which, &ids)).await?, LIST, output)
-        }
-        WebhooksAction::Secret | WebhooksAction::Test { .. } => Ok(()),
+fn check_ids(which: &MessageSelection) -> Result<(), Failure> {
+    match which.ids.iter().find(|id| id.parse::<i64>().is_err()) {
+        None => Ok(()),
+        Some(id) => Err(Failure::failed(format!("{} is not the id of a message; see `corroborate {LIST}`", plain(id)))),
     }
 }
 
-async fn through(daemon: &LocalDaemon, action: WebhooksAction, output: Output) -> Result<(), Failure> {
-    match action {
-        WebhooksAction::List => {
-            let answer = daemon.call(Method::GET, "/api/webhooks", None).await?;
-            list(answer.get("items").unwrap_or(&Value::Null), output)
-        }
-        WebhooksAction::Dead { limit } => {
-            let answer = daemon.call(Method::GET, &format!("/api/webhooks/dead?limit={limit}"), None).await?;
-            dead(answer.get("items").unwrap_or(&Value::Null), output)
-        }
-        WebhooksAction::Retry { which } => {
-            let answer = daemon.call(Method::POST, "/api/webhooks/retry", Some(&which.body())).await?;
-            moved(SENT, &which, count(&answer), LIST, output)
-        }
-        WebhooksAction::Drop { which } => {
-            let answer = daemon.call(Method::POST, "/api/webhooks/drop", Some(&which.body())).await?;
-            moved(DROPPED, &which, count(&answer), LIST, output)
-        }
-        WebhooksAction::Secret | WebhooksAction::Test { .. } => Ok(()),
-    }
-}
-
-fn list(webhooks: &Value, output: Output) -> Result<(), Failure> {
+fn list(webhooks: &[Value], output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "items": webhooks, "next": null }));
     }
-    let webhooks = webhooks.as_array().map_or(&[][..], Vec::as_slice);
     if webhooks.is_empty() {
         return output.text("no webhooks; add one under [webhooks] in the configuration file (docs/webhooks.md)\n");
     }
@@ -135,11 +89,10 @@ fn list(webhooks: &Value, output: Output) -> Result<(), Failure> {
     output.text(&text)
 }
 
-fn dead(messages: &Value, output: Output) -> Result<(), Failure> {
+fn dead(messages: &[Value], output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(&json!({ "items": messages, "next": null }));
     }
-    let messages = messages.as_array().map_or(&[][..], Vec::as_slice);
     if messages.is_empty() {
         return output.text("no message was given up\n");
     }

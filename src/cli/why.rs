@@ -5,12 +5,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::evidence::{self, Found};
+use super::api::{Api, segment};
+use super::evidence::{self, StoredAnswer};
 use super::failure::Failure;
 use super::output::{Colour, Output};
-use super::reach::{self, Reach};
 use crate::config::Config;
 use crate::domain::result::ClaimResult;
 use crate::judging::plain::plain;
@@ -18,56 +18,34 @@ use crate::store::StoredEvidence;
 
 const CLAIM: &str = "clm_";
 
-enum Meant {
-    /// May look like a claim's id.
-    Item,
-    /// With its item.
-    ClaimOf(String),
-    /// The daemon that holds the data folder only finds items.
-    Unclear,
-}
-
 /// Accepts a claim's or an item's id.
 pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
-    let meant = meant(&config, id).await?;
-    let item_id = if let Meant::ClaimOf(item_id) = &meant { item_id.as_str() } else { id };
-    let Some(Found { result, evidence }) = evidence::stored(config, item_id).await? else {
-        return Err(Failure::failed(if matches!(meant, Meant::Unclear) {
-            format!(
-                "nothing is stored of an item {id:?}: if it is a claim, give the item's id in place of the claim's, for a \
-                 running daemon holds the data folder and answers by item"
-            )
-        } else {
-            format!(
-                "nothing is stored of {id:?}: give an item's id as it was sent, or a claim's as `evidence ITEM --json` prints it"
-            )
-        }));
+    let api = Api::administer(&config, false).await?;
+    let found = stored(&api, id).await;
+    let Some((StoredAnswer { result, evidence }, is_claim)) = api.close_after(found).await? else {
+        return Err(Failure::failed(format!(
+            "nothing is stored of {id:?}: give an item's id as it was sent, or a claim's as `evidence ITEM --json` prints it"
+        )));
     };
-    let is_claim = matches!(meant, Meant::ClaimOf(_));
     let claims: Vec<&ClaimResult> = result.claims.iter().filter(|claim| !is_claim || claim.claim_id == id).collect();
     let of = |claim: &ClaimResult| -> Vec<&StoredEvidence> {
         evidence.iter().filter(|row| row.claim_id == claim.claim_id).collect()
     };
     if output.json {
-        let told: Vec<_> = claims.iter().map(|claim| json!({ "claim": claim, "passages": of(claim) })).collect();
-        return output.value(&json!({ "item_id": result.item_id, "claims": told }));
+        let rows: Vec<_> = claims.iter().map(|claim| json!({ "claim": claim, "passages": of(claim) })).collect();
+        return output.value(&json!({ "item_id": result.item_id, "claims": rows }));
     }
     output.text(&claims.iter().map(|claim| chain(claim, &of(claim), output)).collect::<Vec<_>>().join("\n"))
 }
 
-/// Looks the id up. Upstream chooses item ids, so an id that looks like a claim's may be an item's.
-async fn meant(config: &Config, id: &str) -> Result<Meant, Failure> {
-    if !id.starts_with(CLAIM) {
-        return Ok(Meant::Item);
-    }
-    match reach::store(config).await? {
-        Reach::Here(opened) => {
-            let item = opened.store.item_of_claim(id).await?;
-            opened.close().await?;
-            Ok(item.map_or(Meant::Item, Meant::ClaimOf))
-        }
-        Reach::Daemon(_) => Ok(Meant::Unclear),
-    }
+/// Returns the stored answer, and whether the id is a claim's. Upstream chooses item ids, so an id that looks like a
+/// claim's may be an item's.
+async fn stored(api: &Api, id: &str) -> Result<Option<(StoredAnswer, bool)>, Failure> {
+    let claim: Option<Value> =
+        if id.starts_with(CLAIM) { api.find(&format!("/api/claims/{}", segment(id))).await? } else { None };
+    let item_id = claim.as_ref().and_then(|claim| claim.get("item_id")).and_then(Value::as_str);
+    let answer = evidence::stored(api, item_id.unwrap_or(id)).await?;
+    Ok(answer.map(|answer| (answer, item_id.is_some())))
 }
 
 fn chain(claim: &ClaimResult, passages: &[&StoredEvidence], output: Output) -> String {

@@ -9,9 +9,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 /// `Debug` shows neither key.
 #[derive(Clone)]
-pub struct ApiKey(Arc<RwLock<Held>>);
+pub struct ApiKey(Arc<RwLock<KeyState>>);
 
-struct Held {
+struct KeyState {
     current: SecretString,
     /// Errors of running calls may still contain the old key.
     before: Option<SecretString>,
@@ -19,27 +19,27 @@ struct Held {
 }
 
 impl ApiKey {
-    fn read<T>(&self, look: impl FnOnce(&Held) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&KeyState) -> T) -> T {
         // A panic cannot leave a half-written value.
         look(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the key without surrounding blanks.
     pub fn current(&self) -> SecretString {
-        self.read(|held| SecretString::from(held.current.expose_secret().trim()))
+        self.read(|state| SecretString::from(state.current.expose_secret().trim()))
     }
 
     /// Returns the key and its predecessor.
     pub fn to_hide(&self) -> Vec<String> {
-        self.read(|held| {
-            let both = [Some(&held.current), held.before.as_ref()].into_iter().flatten();
+        self.read(|state| {
+            let both = [Some(&state.current), state.before.as_ref()].into_iter().flatten();
             both.map(|key| key.expose_secret().trim().to_owned()).collect()
         })
     }
 
     /// Increases with every change.
     pub fn version(&self) -> u64 {
-        self.read(|held| held.version)
+        self.read(|state| state.version)
     }
 
     /// Returns false if the key is the same.
@@ -48,17 +48,17 @@ impl ApiKey {
         if new.expose_secret() == current.expose_secret() {
             return false;
         }
-        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        held.before = Some(current);
-        held.current = new;
-        held.version += 1;
+        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        state.before = Some(current);
+        state.current = new;
+        state.version += 1;
         true
     }
 }
 
 impl From<SecretString> for ApiKey {
     fn from(current: SecretString) -> Self {
-        Self(Arc::new(RwLock::new(Held { current, before: None, version: 0 })))
+        Self(Arc::new(RwLock::new(KeyState { current, before: None, version: 0 })))
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_holds_a_key_has_the_new_one_and_hides_both() {
+    fn clone_returns_new_key_and_hides_both_when_key_is_replaced() {
         let key = ApiKey::from("s3cret-old");
         let provider = key.clone();
         assert!(!key.replace(&ApiKey::from(" s3cret-old\n")), "blanks around a key are no other key");

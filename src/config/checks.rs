@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use secrecy::ExposeSecret as _;
 
-use super::gathered::{Gathered, Source};
+use super::gathered::{LoadState, Source};
 use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
 use super::names::by_path;
 use super::problem::Problem;
@@ -17,7 +17,7 @@ pub const LEAST_OWN_QUERIES: usize = 2;
 const AUTO: &str = "auto";
 
 /// Records contradictions and returns warnings.
-pub(super) fn check(config: &Config, gathered: &mut Gathered) -> Vec<String> {
+pub(super) fn check(config: &Config, gathered: &mut LoadState) -> Vec<String> {
     let contradictions = contradictions(config, gathered);
     for contradiction in contradictions {
         // A key with its own problem still has the value of a lower layer.
@@ -33,13 +33,13 @@ struct Contradiction {
     keys: Vec<&'static str>,
     value: Option<String>,
     what: String,
-    mend: String,
+    fix: String,
 }
 
 impl Contradiction {
-    fn problem(self, gathered: &Gathered) -> Problem {
+    fn problem(self, gathered: &LoadState) -> Problem {
         let first = self.keys.first().copied().unwrap_or_default();
-        let problem = Problem::new(written_as(first, gathered), self.what, self.mend);
+        let problem = Problem::new(written_as(first, gathered), self.what, self.fix);
         match self.value {
             Some(value) => problem.with_value(&value),
             None => problem,
@@ -48,7 +48,7 @@ impl Contradiction {
 }
 
 /// Returns the path in a file, else the variable.
-fn written_as(path: &str, gathered: &Gathered) -> String {
+fn written_as(path: &str, gathered: &LoadState) -> String {
     match gathered.sources.get(path) {
         Some(Source::File(file)) => format!("{}: {path}", file.display()),
         Some(Source::Environment(name) | Source::SecretFile(name)) => name.clone(),
@@ -56,11 +56,11 @@ fn written_as(path: &str, gathered: &Gathered) -> String {
     }
 }
 
-fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
+fn contradictions(config: &Config, gathered: &LoadState) -> Vec<Contradiction> {
     let mut found = Vec::new();
-    let mut add = |is_wrong: bool, keys: &[&'static str], value: Option<String>, what: &str, mend: &str| {
+    let mut add = |is_wrong: bool, keys: &[&'static str], value: Option<String>, what: &str, fix: &str| {
         if is_wrong {
-            found.push(Contradiction { keys: keys.to_vec(), value, what: what.to_owned(), mend: mend.to_owned() });
+            found.push(Contradiction { keys: keys.to_vec(), value, what: what.to_owned(), fix: fix.to_owned() });
         }
     };
     let enrichment = &config.enrichment;
@@ -108,7 +108,7 @@ fn contradictions(config: &Config, gathered: &Gathered) -> Vec<Contradiction> {
             keys: vec![key, "http.bind"],
             value: None,
             what: format!("{why}, so it can be guessed, and HTTP_BIND {} is open to the network", config.http.bind),
-            mend: "make one with `corroborate tokens generate`".to_owned(),
+            fix: "make one with `corroborate tokens generate`".to_owned(),
         }
     }));
     found.extend(language_contradictions(config));
@@ -127,13 +127,13 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
         keys: vec![key],
         value: Some(code.clone()),
         what: "holds what is no language code".to_owned(),
-        mend: "write languages as two small letters (ISO 639-1): el, pl, de".to_owned(),
+        fix: "write languages as two small letters (ISO 639-1): el, pl, de".to_owned(),
     };
-    let of_rule = |name: &String, what: &str, mend: &str| Contradiction {
+    let of_rule = |name: &String, what: &str, fix: &str| Contradiction {
         keys: vec!["enrichment.language_rules"],
         value: Some(name.clone()),
         what: what.to_owned(),
-        mend: mend.to_owned(),
+        fix: fix.to_owned(),
     };
     let mut found: Vec<Contradiction> =
         always.iter().find(is_odd).map(|code| odd("enrichment.query_languages", code)).into_iter().collect();
@@ -144,8 +144,8 @@ fn language_contradictions(config: &Config) -> Vec<Contradiction> {
             found.push(of_rule(&rule.name, "is a rule without languages", "name some, or take the rule out"));
         }
         if rule.channels.is_empty() && rule.keywords.is_empty() {
-            let mend = "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item";
-            found.push(of_rule(&rule.name, "is a rule with neither channels nor keywords", mend));
+            let fix = "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item";
+            found.push(of_rule(&rule.name, "is a rule with neither channels nor keywords", fix));
         }
         if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
             found.push(of_rule(&rule.name, "is a rule with a keyword that is no word", "take that keyword out"));
@@ -169,13 +169,13 @@ fn model_contradictions(config: &Config) -> Vec<Contradiction> {
             keys: vec![server, choice],
             value: None,
             what: format!("is set, and {choice} is {chosen}, which runs in the process"),
-            mend: format!("leave {choice} at {AUTO}, or take the server out"),
+            fix: format!("leave {choice} at {AUTO}, or take the server out"),
         })
         .collect()
 }
 
 /// Finds domains that the user put on both lists. A denied domain of the built-in allow list is no contradiction.
-fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradiction> {
+fn list_contradiction(config: &Config, gathered: &LoadState) -> Option<Contradiction> {
     let keys = ["enrichment.denylist_domains", "enrichment.allowlist_domains"];
     if !keys.iter().all(|key| gathered.sources.contains_key(key)) {
         return None;
@@ -187,7 +187,7 @@ fn list_contradiction(config: &Config, gathered: &Gathered) -> Option<Contradict
         keys: keys.to_vec(),
         value: None,
         what: format!("names {}, which ENRICHMENT_ALLOWLIST_DOMAINS names too", entry.domain),
-        mend: "keep it on one of the lists".to_owned(),
+        fix: "keep it on one of the lists".to_owned(),
     })
 }
 
@@ -213,7 +213,7 @@ fn name_contradictions(config: &Config) -> Vec<Contradiction> {
                     keys: vec![key, other],
                     value: Some((*name).clone()),
                     what: format!("is also the name of {other}"),
-                    mend: "give each a name of its own".to_owned(),
+                    fix: "give each a name of its own".to_owned(),
                 });
             }
         }
@@ -235,7 +235,7 @@ fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
             ],
             value: Some(quality.credibility.to_string()),
             what: format!("sums to {sum:.3} with the other three shares of scoring.quality"),
-            mend: "make the four sum to 1".to_owned(),
+            fix: "make the four sum to 1".to_owned(),
         });
     }
     found
@@ -277,7 +277,7 @@ fn guessable_tokens(config: &Config) -> impl Iterator<Item = (&'static str, &'st
     tokens.into_iter().filter_map(|(key, token)| Some((key, token::guessable(token.as_ref()?.expose_secret())?)))
 }
 
-fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
+fn warnings(config: &Config, gathered: &LoadState) -> Vec<String> {
     let mut found: Vec<String> = open_door(config).into_iter().collect();
     if config.http.bind.ip().is_loopback() {
         found.extend(guessable_tokens(config).map(|(key, why)| {
@@ -356,7 +356,7 @@ fn warnings(config: &Config, gathered: &Gathered) -> Vec<String> {
 }
 
 /// Finds configured languages that no query uses.
-fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
+fn unused_languages(config: &Config, gathered: &LoadState) -> Vec<String> {
     let enrichment = &config.enrichment;
     let has_translator = config.translate.base_url.is_some() || config.llm.translates();
     let rules = enrichment.language_rules.iter().map(|rule| rule.languages.len());
@@ -385,7 +385,7 @@ fn unused_languages(config: &Config, gathered: &Gathered) -> Vec<String> {
     set.filter_map(doubt).collect()
 }
 
-fn unused_backends(config: &Config, gathered: &Gathered) -> Vec<String> {
+fn unused_backends(config: &Config, gathered: &LoadState) -> Vec<String> {
     let enrichment = &config.enrichment;
     let opensearch = |backend| {
         enrichment.providers.contains(&SearchProvider::OpenSearch) && enrichment.opensearch_backends.contains(&backend)

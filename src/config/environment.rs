@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use figment::value::{Dict, Empty, Value};
 
-use super::gathered::{Gathered, Source, find, is_optional, put};
+use super::gathered::{LoadState, Source, find, is_optional, put};
 use super::key::Key;
 use super::kind::Kind;
 use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
@@ -54,7 +54,7 @@ impl Environment {
     }
 
     /// Reads known variables and records unknown ones. The file layer gives the names of tables with secrets.
-    pub(super) fn read(&self, defaults: &Dict, file: &Dict, gathered: &mut Gathered) -> Dict {
+    pub(super) fn read(&self, defaults: &Dict, file: &Dict, gathered: &mut LoadState) -> Dict {
         let mut layer = Dict::new();
         for key in KEYS.iter() {
             if key.is_secret() {
@@ -72,7 +72,7 @@ impl Environment {
         layer
     }
 
-    fn read_plain(&self, key: &'static Key, defaults: &Dict, layer: &mut Dict, gathered: &mut Gathered) {
+    fn read_plain(&self, key: &'static Key, defaults: &Dict, layer: &mut Dict, gathered: &mut LoadState) {
         let name = key.env();
         let Some(text) = self.text(&name) else { return };
         let source = Source::Environment(name.to_string());
@@ -89,12 +89,12 @@ impl Environment {
             return;
         }
         gathered.take(key, key.kind.read_text(text), layer, source, |fault| {
-            Problem::new(name.clone(), fault.what.clone(), fault.mend.clone()).with_value(text)
+            Problem::new(name.clone(), fault.what.clone(), fault.fix.clone()).with_value(text)
         });
     }
 
     /// Adds the secrets of tables. Returns the possible variable names, which contain the table's name.
-    fn read_table_secrets(&self, file: &Dict, layer: &mut Dict, gathered: &mut Gathered) -> BTreeSet<String> {
+    fn read_table_secrets(&self, file: &Dict, layer: &mut Dict, gathered: &mut LoadState) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for key in KEYS.iter() {
             let Kind::Tables(shape) = key.kind else { continue };
@@ -115,7 +115,7 @@ impl Environment {
                         if matches!(source, Source::SecretFile(_)) { format!("{name}{FILE_TWIN}") } else { name };
                     match Kind::Secret(kind).read_text(&text) {
                         Ok(value) => found |= table.insert(field.name.to_owned(), value).is_none(),
-                        Err(fault) => gathered.problems.push(Problem::new(written, fault.what, fault.mend)),
+                        Err(fault) => gathered.problems.push(Problem::new(written, fault.what, fault.fix)),
                     }
                 }
             }
@@ -126,21 +126,21 @@ impl Environment {
         names
     }
 
-    fn read_secret(&self, key: &'static Key, layer: &mut Dict, gathered: &mut Gathered) {
+    fn read_secret(&self, key: &'static Key, layer: &mut Dict, gathered: &mut LoadState) {
         let name = key.env().into_owned();
         let Some((text, source)) = self.secret_text(&name, &[key.path], gathered) else { return };
         let twin = format!("{name}{FILE_TWIN}");
         let written = if matches!(source, Source::SecretFile(_)) { twin } else { name };
         // The message never contains the value.
         gathered.take(key, key.kind.read_text(&text), layer, source, |fault| {
-            Problem::new(written, fault.what.clone(), fault.mend.clone())
+            Problem::new(written, fault.what.clone(), fault.fix.clone())
         });
     }
 }
 
 impl Environment {
     /// Reads a secret. An error marks the keys `of` as bad.
-    fn secret_text(&self, name: &str, of: &[&'static str], gathered: &mut Gathered) -> Option<(String, Source)> {
+    fn secret_text(&self, name: &str, of: &[&'static str], gathered: &mut LoadState) -> Option<(String, Source)> {
         let twin = format!("{name}{FILE_TWIN}");
         match (self.text(name), self.text(&twin)) {
             (None, None) => None,
@@ -154,8 +154,8 @@ impl Environment {
             (None, Some(path)) => match read_secret_file(path) {
                 Ok(text) => Some((text, Source::SecretFile(twin))),
                 Err(what) => {
-                    let mend = "name a readable file that holds the value alone";
-                    gathered.problems.push(Problem::new(twin, what, mend).with_value(path));
+                    let fix = "name a readable file that holds the value alone";
+                    gathered.problems.push(Problem::new(twin, what, fix).with_value(path));
                     gathered.bad.extend(of);
                     None
                 }
@@ -191,11 +191,11 @@ fn unknown_name(name: &str, value: &str) -> Option<Problem> {
     if !ours && suggestion.as_ref().is_none_or(|found| found.distance > 2) {
         return None;
     }
-    let mend = suggestion.as_ref().map_or_else(
+    let fix = suggestion.as_ref().map_or_else(
         || "unset it; `corroborate config show` lists every name".to_owned(),
         |found| format!("did you mean {}?", found.name),
     );
-    let problem = Problem::new(name, "is not a known name", mend);
+    let problem = Problem::new(name, "is not a known name", fix);
     let hidden = sounds_secret(name) || suggestion.is_some_and(|found| found.secret);
     Some(if hidden { problem } else { problem.with_value(value) })
 }

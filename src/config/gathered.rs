@@ -32,7 +32,7 @@ impl std::fmt::Display for Source {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct LoadState {
     pub(super) problems: Vec<Problem>,
     /// The source of each key that is set above the built-in layer.
     pub(super) sources: BTreeMap<&'static str, Source>,
@@ -40,7 +40,7 @@ pub(super) struct Gathered {
     pub(super) bad: Vec<&'static str>,
 }
 
-impl Gathered {
+impl LoadState {
     pub(super) fn take(
         &mut self,
         key: &'static Key,
@@ -62,8 +62,8 @@ impl Gathered {
     }
 }
 
-impl Gathered {
-    /// Works like [`Gathered::take`], with every problem of every table.
+impl LoadState {
+    /// Works like [`LoadState::take`], with every problem of every table.
     pub(super) fn take_tables(
         &mut self,
         key: &'static Key,

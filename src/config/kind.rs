@@ -91,11 +91,11 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub what: String,
-    pub mend: String,
+    pub fix: String,
 }
 
-pub(super) fn fault<T>(what: impl Into<String>, mend: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault { what: what.into(), mend: mend.into() })
+pub(super) fn fault<T>(what: impl Into<String>, fix: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault { what: what.into(), fix: fix.into() })
 }
 
 impl Kind {

@@ -11,7 +11,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 
 use super::checks;
 use super::environment::Environment;
-use super::gathered::{Gathered, Source, find, put};
+use super::gathered::{LoadState, Source, find, put};
 use super::key::Key;
 use super::kind::Kind;
 use super::mark::{Mark, mark};
@@ -33,7 +33,7 @@ pub struct LoadOptions<E> {
 }
 
 #[derive(Debug, Clone)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
     /// One line per doubtful setting.
     pub warnings: Vec<String>,
@@ -43,13 +43,13 @@ pub struct Loaded {
 }
 
 /// Returns every key in the order of the reference file.
-pub fn show(loaded: &Loaded) -> Vec<ShownKey> {
+pub fn show(loaded: &LoadedConfig) -> Vec<ShownKey> {
     loaded.shown.clone()
 }
 
 /// Reads, checks and merges all layers. The error contains all problems.
-pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -> Result<Loaded, ConfigError> {
-    let mut gathered = Gathered::default();
+pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -> Result<LoadedConfig, ConfigError> {
+    let mut gathered = LoadState::default();
     let environment = Environment::new(options.env);
     let file = options.file.or_else(|| environment.text(CONFIG_FILE_ENV).map(PathBuf::from));
 
@@ -79,7 +79,7 @@ pub fn load<E: IntoIterator<Item = (String, String)>>(options: LoadOptions<E>) -
     }
     let shown = KEYS.iter().map(|key| shown_key(key, &figment, &gathered)).collect();
     let marks = KEYS.iter().map(|key| (key.path, mark(key, figment.find_value(key.path).ok().as_ref()))).collect();
-    Ok(Loaded { config, warnings, shown, marks })
+    Ok(LoadedConfig { config, warnings, shown, marks })
 }
 
 /// Fails only if the table of keys and the types differ.
@@ -90,7 +90,7 @@ fn extract(figment: &Figment) -> Result<Config, Problem> {
 }
 
 /// Returns defaults that depend on other keys. Explicit values are not changed.
-fn followed(config: &Config, gathered: &Gathered) -> Dict {
+fn followed(config: &Config, gathered: &LoadState) -> Dict {
     let mut layer = Dict::new();
     let mut raise = |path: &'static str, present: u64, least: u64, written: Value| {
         if present < least && !gathered.sources.contains_key(path) {
@@ -113,7 +113,7 @@ fn followed(config: &Config, gathered: &Gathered) -> Dict {
     layer
 }
 
-fn shown_key(key: &'static Key, figment: &Figment, gathered: &Gathered) -> ShownKey {
+fn shown_key(key: &'static Key, figment: &Figment, gathered: &LoadState) -> ShownKey {
     let value = figment.find_value(key.path).ok();
     ShownKey {
         key: key.path,
@@ -156,13 +156,13 @@ impl Provider for Layer {
 }
 
 /// Records unreadable values and leaves them out.
-fn read_file(path: &Path, gathered: &mut Gathered) -> Dict {
+fn read_file(path: &Path, gathered: &mut LoadState) -> Dict {
     let name = path.display().to_string();
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            let mend = "give an existing TOML file with --config or CORROBORATE_CONFIG";
-            gathered.problems.push(Problem::new(name, format!("cannot be read ({error})"), mend));
+            let fix = "give an existing TOML file with --config or CORROBORATE_CONFIG";
+            gathered.problems.push(Problem::new(name, format!("cannot be read ({error})"), fix));
             return Dict::new();
         }
     };
@@ -190,7 +190,7 @@ fn place(text: &str, offset: usize) -> String {
     format!(" (line {line}, column {column})")
 }
 
-fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathered: &mut Gathered) {
+fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathered: &mut LoadState) {
     for (name, value) in table {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         let written = format!("{}: {path}", file.display());
@@ -198,8 +198,8 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
         match (by_path(&path), value) {
             (Some(key), _) if key.is_secret() => {
                 let env = key.env();
-                let mend = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
-                gathered.problems.push(Problem::new(written, "is a secret, and secrets stay out of this file", mend));
+                let fix = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
+                gathered.problems.push(Problem::new(written, "is a secret, and secrets stay out of this file", fix));
                 gathered.bad.push(key.path);
             }
             // Allows partly filled templates.
@@ -211,7 +211,7 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
                     continue;
                 }
                 gathered.take(key, key.kind.read_value(value), layer, source, |fault| {
-                    let problem = Problem::new(written, fault.what.clone(), fault.mend.clone());
+                    let problem = Problem::new(written, fault.what.clone(), fault.fix.clone());
                     match value {
                         Value::Dict(..) | Value::Array(..) => problem,
                         scalar => problem.with_value(&scalar_text(scalar)),
@@ -220,8 +220,8 @@ fn read_table(table: &Dict, prefix: &str, file: &Path, layer: &mut Dict, gathere
             }
             (None, Value::Dict(_, inner)) if is_table => read_table(inner, &path, file, layer, gathered),
             (None, _) if is_table => {
-                let mend = format!("write [{path}] on a line of its own, and its keys below");
-                gathered.problems.push(Problem::new(written, "is a table, not a value", mend));
+                let fix = format!("write [{path}] on a line of its own, and its keys below");
+                gathered.problems.push(Problem::new(written, "is a table, not a value", fix));
             }
             (None, value) => gathered.problems.push(unknown_in_file(written, &path, value)),
         }
@@ -233,11 +233,11 @@ fn unknown_in_file(written: String, path: &str, value: &Value) -> Problem {
         return Problem::new(written, "is not a known table", format!("did you mean [{table}]?"));
     }
     let suggestion = nearest_path(path);
-    let mend = suggestion.as_ref().map_or_else(
+    let fix = suggestion.as_ref().map_or_else(
         || "take it out; `corroborate config show` lists every key".to_owned(),
         |found| format!("did you mean {}?", found.name),
     );
-    let problem = Problem::new(written, "is not a known key", mend);
+    let problem = Problem::new(written, "is not a known key", fix);
     let hidden = sounds_secret(path) || suggestion.is_some_and(|found| found.secret);
     match value {
         Value::Dict(..) | Value::Array(..) => problem,

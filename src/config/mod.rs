@@ -48,7 +48,7 @@ pub use key::Key;
 pub use kind::{Bare, Field, Kind, SecretKind, Shape};
 pub use language_model::LlmConfig;
 pub use links::LinksConfig;
-pub use load::{DEFAULT_TOML, LoadOptions, Loaded, load, show};
+pub use load::{DEFAULT_TOML, LoadOptions, LoadedConfig, load, show};
 pub use model::{
     AmqpConfig, CacheConfig, Config, DatabaseConfig, DomainEntry, EnrichmentConfig, FactCheckConfig, FetchConfig,
     HttpConfig, InferenceConfig, JobsConfig, LanguageRule, LogConfig, LogFormat, OpenSearchBackend, Overload,
@@ -61,7 +61,7 @@ pub use own::{
 };
 pub use problem::{ConfigError, Problem};
 pub use rejudge::RejudgeConfig;
-pub use reread::{Baseline, Reread, TakenKeys};
+pub use reread::{Baseline, ReloadedConfig, TakenKeys};
 pub use schema::{json_schema, reference_lines};
 pub use scoring::{FeatureWeights, QualityWeights, ScoreCurve, ScoringConfig, VerdictThresholds};
 pub use show::ShownKey;

@@ -196,6 +196,7 @@ words! {
         Gdelt => "gdelt",
         EventRegistry => "eventregistry",
         NewsApi => "newsapi",
+        Wikipedia => "wikipedia",
         OpenSearch => "opensearch",
     }
 }
@@ -323,6 +324,7 @@ pub struct ProvidersConfig {
     pub brave: ProviderConfig,
     pub serpapi: ProviderConfig,
     pub searxng: ProviderConfig,
+    pub wikipedia: ProviderConfig,
     pub feeds: FeedsConfig,
     pub corpus: CorpusConfig,
     pub api: ApiConfig,
@@ -331,7 +333,7 @@ pub struct ProvidersConfig {
 
 impl ProvidersConfig {
     /// Returns the providers by their name in metrics, tables and settings.
-    pub fn named(&self) -> [(&'static str, &ProviderConfig); 7] {
+    pub fn named(&self) -> [(&'static str, &ProviderConfig); 8] {
         [
             ("google", &self.google),
             ("gdelt", &self.gdelt),
@@ -340,6 +342,7 @@ impl ProvidersConfig {
             ("brave", &self.brave),
             ("serpapi", &self.serpapi),
             ("searxng", &self.searxng),
+            ("wikipedia", &self.wikipedia),
         ]
     }
 }

@@ -210,7 +210,7 @@ fn enrichment_keys() -> Vec<Key> {
         Key::named(
             "enrichment.providers",
             "ENRICHMENT_PROVIDERS",
-            Kind::Words(&["gdelt", "eventregistry", "newsapi", "opensearch"]),
+            Kind::Words(&["gdelt", "eventregistry", "newsapi", "wikipedia", "opensearch"]),
             "search providers in use",
         ),
         Key::named(
@@ -312,6 +312,7 @@ fn provider_keys() -> Vec<Key> {
     keys.extend(provider!("brave", "ENRICHMENT_BRAVE"));
     keys.extend(provider!("serpapi", "ENRICHMENT_SERPAPI"));
     keys.extend(provider!("searxng", "ENRICHMENT_SEARXNG"));
+    keys.extend(provider!("wikipedia", "ENRICHMENT_WIKIPEDIA"));
     keys
 }
 

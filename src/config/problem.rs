@@ -16,12 +16,12 @@ pub struct Problem {
     /// As the user wrote it; `None` if it may be secret.
     pub value: Option<String>,
     pub what: String,
-    pub mend: String,
+    pub fix: String,
 }
 
 impl Problem {
-    pub(super) fn new(key: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { key: key.into(), value: None, what: what.into(), mend: mend.into() }
+    pub(super) fn new(key: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { key: key.into(), value: None, what: what.into(), fix: fix.into() }
     }
 
     pub(super) fn with_value(mut self, value: &str) -> Self {
@@ -38,7 +38,7 @@ impl fmt::Display for Problem {
         }
         // Parser messages may have several lines.
         let what = self.what.split_whitespace().collect::<Vec<_>>().join(" ");
-        write!(f, ": {what}; {}", self.mend)
+        write!(f, ": {what}; {}", self.fix)
     }
 }
 

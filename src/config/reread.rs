@@ -6,15 +6,16 @@
 use std::path::PathBuf;
 
 use super::api_key::ApiKey;
-use super::load::{LoadOptions, Loaded, load};
+use super::load::{LoadOptions, LoadedConfig, load};
 use super::mark::{KEYED_TABLES, Mark};
 use super::model::Config;
 use super::problem::ConfigError;
 
 /// Settings that a running process applies, in addition to the keys of `providers.api.endpoints`.
-const TAKEN_OVER: [&str; 12] = [
+const TAKEN_OVER: [&str; 13] = [
     "providers.google.api_key",
     "providers.gdelt.api_key",
+    "providers.wikipedia.api_key",
     "providers.eventregistry.api_key",
     "providers.newsapi.api_key",
     "providers.brave.api_key",
@@ -34,7 +35,7 @@ pub struct Baseline {
 }
 
 #[derive(Debug)]
-pub struct Reread {
+pub struct ReloadedConfig {
     pub config: Config,
     /// Changed settings that need a restart.
     pub restart: Vec<&'static str>,
@@ -47,7 +48,7 @@ pub struct TakenKeys {
     pub restart: Vec<String>,
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// Returns the state for later comparisons. `file`: that of `--config`.
     pub fn baseline(&self, file: Option<PathBuf>) -> Baseline {
         Baseline { file, marks: self.marks.clone() }
@@ -56,12 +57,12 @@ impl Loaded {
 
 impl Baseline {
     /// Applies nothing. The error contains all problems.
-    pub fn reread(&self, env: impl IntoIterator<Item = (String, String)>) -> Result<Reread, ConfigError> {
+    pub fn reread(&self, env: impl IntoIterator<Item = (String, String)>) -> Result<ReloadedConfig, ConfigError> {
         let loaded = load(LoadOptions { file: self.file.clone(), env })?;
         let both = self.marks.iter().zip(&loaded.marks);
         let differing = both.filter(|((_, before), (_, now))| before != now).map(|((path, _), _)| *path);
         let restart = differing.filter(|path| !TAKEN_OVER.contains(path)).collect();
-        Ok(Reread { config: loaded.config, restart })
+        Ok(ReloadedConfig { config: loaded.config, restart })
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct TableFault {
 impl TableFault {
     /// Returns the problem of `key` as the user wrote it.
     pub(super) fn problem(self, key: &str) -> Problem {
-        let problem = Problem::new(format!("{key}{}", self.place), self.fault.what, self.fault.mend);
+        let problem = Problem::new(format!("{key}{}", self.place), self.fault.what, self.fault.fix);
         match self.value {
             Some(value) => problem.with_value(&value),
             None => problem,
@@ -48,22 +48,22 @@ impl TableFault {
 /// Joins problems for callers that report only one.
 pub(super) fn in_one(faults: &[TableFault]) -> Fault {
     let what: Vec<String> = faults.iter().map(|fault| format!("{} {}", fault.place, fault.fault.what)).collect();
-    let mend = faults.first().map(|fault| fault.fault.mend.clone()).unwrap_or_default();
-    Fault { what: what.join("; ").trim().to_owned(), mend }
+    let fix = faults.first().map(|fault| fault.fault.fix.clone()).unwrap_or_default();
+    Fault { what: what.join("; ").trim().to_owned(), fix }
 }
 
 pub(super) fn read(shape: &Shape, given: &Value) -> Result<Value, Vec<TableFault>> {
     let Value::Array(_, elements) = given else {
         let what = format!("is not a list of {}s", shape.what);
-        let mend = "write each as a table of its own, with its line in double brackets: [[…]]".to_owned();
-        return Err(vec![TableFault { place: String::new(), value: None, fault: Fault { what, mend } }]);
+        let fix = "write each as a table of its own, with its line in double brackets: [[…]]".to_owned();
+        return Err(vec![TableFault { place: String::new(), value: None, fault: Fault { what, fix } }]);
     };
     let (mut tables, mut faults) = (Vec::with_capacity(elements.len()), Vec::new());
     let mut names: Vec<String> = Vec::new();
     for (position, element) in elements.iter().enumerate() {
         let place = format!("[{position}]");
         let Value::Dict(_, table) = element else {
-            let fault = Fault { what: "is not a table".to_owned(), mend: format!("give it {}", shape.names()) };
+            let fault = Fault { what: "is not a table".to_owned(), fix: format!("give it {}", shape.names()) };
             faults.push(TableFault { place, value: None, fault });
             continue;
         };
@@ -73,7 +73,7 @@ pub(super) fn read(shape: &Shape, given: &Value) -> Result<Value, Vec<TableFault
             let key = name.replace('-', "_");
             if names.contains(&key) {
                 let what = format!("is the name of another {} too", shape.what);
-                let fault = Fault { what, mend: "give each a name of its own".to_owned() };
+                let fault = Fault { what, fix: "give each a name of its own".to_owned() };
                 faults.push(TableFault { place: format!("{place}.name"), value: Some(name), fault });
             }
             names.push(key);
@@ -94,8 +94,8 @@ fn read_one(shape: &Shape, table: &Dict, place: &str, faults: &mut Vec<TableFaul
             Some(field) if field.is_secret() => {
                 let env = shape.secret_env(&own_name, field);
                 let what = "is a secret, and secrets stay out of this list".to_owned();
-                let mend = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
-                add(name, None, Fault { what, mend });
+                let fix = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
+                add(name, None, Fault { what, fix });
             }
             Some(field) => match field.kind.read_plain_value(value) {
                 Ok(value) => {
@@ -106,14 +106,14 @@ fn read_one(shape: &Shape, table: &Dict, place: &str, faults: &mut Vec<TableFaul
             None => {
                 let fault = Fault {
                     what: "is not a known key".to_owned(),
-                    mend: format!("one {} has {}", shape.what, shape.names()),
+                    fix: format!("one {} has {}", shape.what, shape.names()),
                 };
                 add(name, shown(name, value), fault);
             }
         }
     }
     for field in shape.fields.iter().filter(|field| field.required && !table.contains_key(field.name)) {
-        add(field.name, None, Fault { what: "is missing".to_owned(), mend: format!("add it: {}", field.help) });
+        add(field.name, None, Fault { what: "is missing".to_owned(), fix: format!("add it: {}", field.help) });
     }
     read
 }
@@ -124,13 +124,13 @@ fn shown(name: &str, value: &Value) -> Option<String> {
 }
 
 pub(super) fn from_json(text: &str) -> Result<Value, Fault> {
-    let mend = "write a JSON array of objects, or use a configuration file";
+    let fix = "write a JSON array of objects, or use a configuration file";
     // The parser's message quotes only single characters.
     let json: serde_json::Value = match serde_json::from_str(trimmed(text)?) {
         Ok(json) => json,
-        Err(error) => return fault(format!("is not JSON ({error})"), mend),
+        Err(error) => return fault(format!("is not JSON ({error})"), fix),
     };
-    Value::serialize(json).or_else(|_error| fault("holds what no setting can be", mend))
+    Value::serialize(json).or_else(|_error| fault("holds what no setting can be", fix))
 }
 
 #[cfg(test)]
@@ -152,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_of_every_table_is_told_with_its_place() {
-        let told = problems(
+    fn reader_names_place_of_each_problem_when_tables_are_wrong() {
+        let lines = problems(
             r#"[{"name":"a","url":"ftp://x","rpm":10}, {"nmae":"b"}, 7, {"name":"A","url":"http://x"},
                 {"name":"c","url":"http://x","api_key":"5ecret"}]"#,
         );
@@ -167,15 +167,15 @@ mod tests {
             "things[3].name = \"a\": is the name of another thing too",
             "things[4].api_key: is a secret",
         ];
-        assert_eq!(told.len(), expected.len(), "{told:#?}");
-        for (told, expected) in told.iter().zip(expected) {
-            assert!(told.starts_with(expected), "{told}");
+        assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+        for (line, expected) in lines.iter().zip(expected) {
+            assert!(line.starts_with(expected), "{line}");
         }
-        assert!(told.last().unwrap().contains("THING_C_API_KEY_FILE") && !told.concat().contains("5ecret"));
+        assert!(lines.last().unwrap().contains("THING_C_API_KEY_FILE") && !lines.concat().contains("5ecret"));
     }
 
     #[test]
-    fn what_is_no_list_of_tables_says_how_to_write_one() {
+    fn error_shows_syntax_when_value_is_no_list_of_tables() {
         for json in [r#"{"name":"a"}"#, "7", "\"x\""] {
             assert!(problems(json).concat().contains("[[…]]"), "{json}");
         }

@@ -1,6 +1,6 @@
 //! Reads single values and simple lists, and checks their ranges.
 //!
-//! Every fault says how to fix it.
+//! Every fault names its fix.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -136,25 +136,25 @@ fn flag(text: &str) -> Result<bool, Fault> {
 }
 
 fn integer(text: &str, min: i64, max: i64) -> Result<i64, Fault> {
-    let mend = format!("write a whole number from {min} to {max}");
+    let fix = format!("write a whole number from {min} to {max}");
     let Ok(number) = text.replace('_', "").parse::<i64>() else {
-        return fault("is not a whole number", mend);
+        return fault("is not a whole number", fix);
     };
     if number < min {
-        return fault(format!("is less than {min}"), mend);
+        return fault(format!("is less than {min}"), fix);
     }
     if number > max {
-        return fault(format!("is more than {max}"), mend);
+        return fault(format!("is more than {max}"), fix);
     }
     Ok(number)
 }
 
 fn number(text: &str, min: f64, max: f64) -> Result<f64, Fault> {
-    let mend = format!("write a number from {min} to {max}, with a point");
+    let fix = format!("write a number from {min} to {max}, with a point");
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && (min..=max).contains(&number) => Ok(number),
-        Ok(number) if number.is_finite() => fault(format!("is not within {min} and {max}"), mend),
-        _ => fault("is not a number", mend),
+        Ok(number) if number.is_finite() => fault(format!("is not within {min} and {max}"), fix),
+        _ => fault("is not a number", fix),
     }
 }
 
@@ -165,17 +165,17 @@ fn duration(text: &str, min: Duration, max: Duration, bare: Option<Bare>) -> Res
         Some(Bare::Days) => "30 (days) or 720h",
         None => "500ms, 30s, 10m, 48h or 30d",
     };
-    let mend = format!("write it like {example}");
+    let fix = format!("write it like {example}");
     let bare_value = bare.and_then(|unit| text.parse::<u64>().ok()?.checked_mul(unit.seconds()));
     let Some(span) = bare_value.map(Duration::from_secs).or_else(|| humantime::parse_duration(text).ok()) else {
         let without_unit = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-        return fault(if without_unit { "has no unit" } else { "is not a duration" }, mend);
+        return fault(if without_unit { "has no unit" } else { "is not a duration" }, fix);
     };
     if span < min {
-        return fault(format!("is less than {}", humantime::format_duration(min)), mend);
+        return fault(format!("is less than {}", humantime::format_duration(min)), fix);
     }
     if span > max {
-        return fault(format!("is more than {}", humantime::format_duration(max)), mend);
+        return fault(format!("is more than {}", humantime::format_duration(max)), fix);
     }
     Ok(plain_duration(span))
 }
@@ -194,7 +194,7 @@ fn plain_duration(span: Duration) -> String {
 }
 
 fn bytes(text: &str, min: u64, max: u64) -> Result<u64, Fault> {
-    let mend = format!("write a size from {} to {}, like 65536, 512KiB or 3MiB", byte_text(min), byte_text(max));
+    let fix = format!("write a size from {} to {}, like 65536, 512KiB or 3MiB", byte_text(min), byte_text(max));
     let digits_end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(digits_end);
     let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
@@ -205,13 +205,13 @@ fn bytes(text: &str, min: u64, max: u64) -> Result<u64, Fault> {
         "mb" => 1_000_000,
         "g" | "gib" => 1024 * 1024 * 1024,
         "gb" => 1_000_000_000,
-        _ => return fault("is not a size", mend),
+        _ => return fault("is not a size", fix),
     };
     match digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)) {
         Some(size) if (min..=max).contains(&size) => Ok(size),
-        Some(size) if size < min => fault(format!("is less than {}", byte_text(min)), mend),
-        Some(_) => fault(format!("is more than {}", byte_text(max)), mend),
-        None => fault("is not a size", mend),
+        Some(size) if size < min => fault(format!("is less than {}", byte_text(min)), fix),
+        Some(_) => fault(format!("is more than {}", byte_text(max)), fix),
+        None => fault("is not a size", fix),
     }
 }
 
@@ -250,30 +250,30 @@ fn line(text: &str, fits: impl Fn(char) -> bool, longest: usize, what: &str) -> 
 /// Limits the length: AMQP short strings have at most 255 bytes, and the daemon appends `.retry.<delay>` to queue
 /// names.
 fn name(text: &str) -> Result<String, Fault> {
-    let mend = "write a name like enrichment_queue, without spaces";
+    let fix = "write a name like enrichment_queue, without spaces";
     if text.starts_with("amq.") {
-        return fault("begins with amq., which the broker keeps for itself", mend);
+        return fault("begins with amq., which the broker keeps for itself", fix);
     }
     if text.is_empty() || text.len() > 200 || text.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return fault("is not a name of at most 200 bytes without spaces", mend);
+        return fault("is not a name of at most 200 bytes without spaces", fix);
     }
     Ok(text.to_owned())
 }
 
 fn base_url(text: &str) -> Result<String, Fault> {
-    let mend = "write an origin with an optional prefix, like https://api.example.org/prefix";
+    let fix = "write an origin with an optional prefix, like https://api.example.org/prefix";
     let url = match Url::parse(text) {
         Ok(url) => url,
-        Err(error) => return fault(format!("is not a URL ({error})"), mend),
+        Err(error) => return fault(format!("is not a URL ({error})"), fix),
     };
     if !matches!(url.scheme(), "http" | "https") {
-        return fault("is neither http nor https", mend);
+        return fault("is neither http nor https", fix);
     }
     if !url.username().is_empty() || url.password().is_some() {
         return fault("holds a user name or password", "leave them out; keys have settings of their own");
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return fault("holds a query or fragment", mend);
+        return fault("holds a query or fragment", fix);
     }
     Ok(url.to_string())
 }
@@ -288,15 +288,15 @@ fn origin(text: &str) -> Result<String, Fault> {
 }
 
 fn page_url(text: &str) -> Result<String, Fault> {
-    let mend = "write whole addresses, like https://example.org/rss.xml";
+    let fix = "write whole addresses, like https://example.org/rss.xml";
     match Url::parse(text) {
-        Ok(url) if !matches!(url.scheme(), "http" | "https") => fault("is neither http nor https", mend),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => fault("is neither http nor https", fix),
         Ok(url) if !url.username().is_empty() || url.password().is_some() => {
             fault("holds a user name or password", "leave them out: addresses are stored and shown")
         }
         Ok(url) if holds_key(&url) => fault("holds a key or token", "leave it out: addresses are stored and shown"),
         Ok(url) => Ok(url.to_string()),
-        Err(error) => fault(format!("holds {text:?}, which is not a URL ({error})"), mend),
+        Err(error) => fault(format!("holds {text:?}, which is not a URL ({error})"), fix),
     }
 }
 
@@ -339,11 +339,11 @@ fn secret(text: &str, kind: SecretKind) -> Result<String, Fault> {
             };
         }
     };
-    let mend = format!("write it like {example}; percent-encode special characters of the password");
+    let fix = format!("write it like {example}; percent-encode special characters of the password");
     match Url::parse(text) {
         Ok(url) if schemes.contains(&url.scheme()) => Ok(text.to_owned()),
-        Ok(_other_scheme) => fault(format!("does not begin with {}://", schemes.join(":// or ")), mend),
-        Err(error) => fault(format!("is not a URL ({error})"), mend),
+        Ok(_other_scheme) => fault(format!("does not begin with {}://", schemes.join(":// or ")), fix),
+        Err(error) => fault(format!("is not a URL ({error})"), fix),
     }
 }
 

@@ -17,12 +17,12 @@ use subtle::ConstantTimeEq as _;
 
 use super::HttpSettings;
 use super::authority::{host_of, is_loopback_name, is_same_origin, plain_origin, split_port};
-use super::keyring::{Named, TokenStore};
+use super::keyring::{ApiToken, TokenStore};
 use super::problem::Problem;
 use super::scope::Scope;
 use super::session::{self, COOKIE, Secret, ServerTokens, Session, cookie};
 
-const NOBODY: &str = "nobody known";
+const UNKNOWN_VISITOR: &str = "nobody known";
 const THIS_MACHINE: &str = "this machine";
 const ADMIN_TOKEN: &str = "ADMIN_TOKEN";
 const READ_TOKEN: &str = "http.read_token";
@@ -64,7 +64,7 @@ impl Access {
 /// The stored token or session of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Credentials {
-    named: Option<Named>,
+    named: Option<ApiToken>,
     session: Option<Session>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Principal {
 
 impl Default for Principal {
     fn default() -> Self {
-        Self { scope: None, name: NOBODY.into(), session: None }
+        Self { scope: None, name: UNKNOWN_VISITOR.into(), session: None }
     }
 }
 
@@ -342,14 +342,14 @@ impl Authenticator {
 }
 
 /// The CORS layer: echoes only listed origins and answers preflights.
-pub(crate) async fn cors(State(doorman): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
+pub(crate) async fn cors(State(authenticator): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let listed = origin.filter(|origin| origin.to_str().is_ok_and(|origin| doorman.lists(origin)));
+    let listed = origin.filter(|origin| origin.to_str().is_ok_and(|origin| authenticator.lists(origin)));
     let preflight = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ORIGIN)
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if preflight {
-        match doorman.check_host(request.uri(), request.headers()) {
+        match authenticator.check_host(request.uri(), request.headers()) {
             Err(problem) => problem.into_response(),
             Ok(()) if listed.is_some() => preflight_answer(),
             Ok(()) => Problem::forbidden("this origin is not listed in http.cors_origins").into_response(),
@@ -357,7 +357,7 @@ pub(crate) async fn cors(State(doorman): State<Arc<Authenticator>>, request: Req
     } else {
         next.run(request).await
     };
-    if !doorman.origins.is_empty() {
+    if !authenticator.origins.is_empty() {
         // Caches must not mix responses for different origins.
         response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
     }
@@ -381,17 +381,17 @@ fn preflight_answer() -> Response {
 
 /// The authentication layer: adds the [`Principal`] to the request and rotates due sessions.
 pub(crate) async fn auth_middleware(
-    State((doorman, access)): State<(Arc<Authenticator>, Access)>,
+    State((authenticator, access)): State<(Arc<Authenticator>, Access)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let credentials = doorman.credentials(access, request.method(), request.headers()).await?;
-    let admitted = doorman.admit(access, request.method(), request.uri(), request.headers(), &credentials);
+    let credentials = authenticator.credentials(access, request.method(), request.headers()).await?;
+    let admitted = authenticator.admit(access, request.method(), request.uri(), request.headers(), &credentials);
     let visitor = match admitted {
         Ok(visitor) => visitor,
         Err(problem) => {
             // The error page offers sign-out, so it needs the visitor.
-            let known = doorman.visitor(request.headers(), &credentials).ok();
+            let known = authenticator.visitor(request.headers(), &credentials).ok();
             let mut response = problem.into_response();
             if let Some(visitor) = known {
                 response.extensions_mut().insert(visitor);
@@ -401,11 +401,11 @@ pub(crate) async fn auth_middleware(
     };
     let session = visitor.session.clone();
     request.extensions_mut().insert(visitor);
-    request.extensions_mut().insert(Arc::clone(&doorman));
+    request.extensions_mut().insert(Arc::clone(&authenticator));
     let mut response = next.run(request).await;
     // A cookie from the handler (sign-out) wins.
     if let Some(session) = session.filter(|_| !response.headers().contains_key(header::SET_COOKIE))
-        && let Some(secret) = doorman.rotated(&session).await
+        && let Some(secret) = authenticator.rotated(&session).await
         && let Ok(value) = HeaderValue::from_str(&session::set(&secret))
     {
         response.headers_mut().insert(header::SET_COOKIE, value);

@@ -112,14 +112,14 @@ async fn run(app: &App, request: Request) -> Result<ItemResult, Problem> {
     Err(Problem::unavailable("store-away", "the stored answer vanished while it was read; ask again"))
 }
 
-struct Running {
+struct RunningCheck {
     check: Option<BoxFuture<'static, Result<ItemResult, Problem>>>,
     progress: UnboundedReceiver<Progress>,
     last: Option<CheckEvent>,
 }
 
 /// The events of a check. Dropping the stream ends it; cached data stays, but no result is stored.
-pub(crate) fn told(app: App, asked: CheckRequest) -> impl Stream<Item = CheckEvent> + Send + 'static {
+pub(crate) fn events(app: App, asked: CheckRequest) -> impl Stream<Item = CheckEvent> + Send + 'static {
     let (sender, progress) = unbounded_channel();
     let watcher = Watcher::new(Arc::new(move |progress| {
         // The stream was dropped; the check ends too.
@@ -127,30 +127,30 @@ pub(crate) fn told(app: App, asked: CheckRequest) -> impl Stream<Item = CheckEve
     }));
     let check: BoxFuture<'static, Result<ItemResult, Problem>> =
         Box::pin(async move { check(&app, asked, Some(watcher)).await });
-    let running = Running { check: Some(check), progress, last: None };
+    let running = RunningCheck { check: Some(check), progress, last: None };
     stream::unfold(running, |mut running| async move {
-        let told = next(&mut running).await?;
-        Some((told, running))
+        let event = next(&mut running).await?;
+        Some((event, running))
     })
 }
 
-async fn next(running: &mut Running) -> Option<CheckEvent> {
+async fn next(running: &mut RunningCheck) -> Option<CheckEvent> {
     let Some(check) = running.check.as_mut() else {
         // Remaining progress first, then the result.
-        return running.progress.try_recv().ok().map(told_of).or_else(|| running.last.take());
+        return running.progress.try_recv().ok().map(event_of).or_else(|| running.last.take());
     };
     // Both branches are cancel-safe.
     let done = tokio::select! {
         biased;
-        Some(progress) = running.progress.recv() => return Some(told_of(progress)),
+        Some(progress) = running.progress.recv() => return Some(event_of(progress)),
         done = check => done,
     };
     running.check = None;
     running.last = Some(done.map_or_else(CheckEvent::Failed, |result| CheckEvent::Done(Box::new(result))));
-    running.progress.try_recv().ok().map(told_of).or_else(|| running.last.take())
+    running.progress.try_recv().ok().map(event_of).or_else(|| running.last.take())
 }
 
-fn told_of(progress: Progress) -> CheckEvent {
+fn event_of(progress: Progress) -> CheckEvent {
     match progress {
         Progress::Stage(stage) => CheckEvent::Stage(stage),
         Progress::Trace(line) => CheckEvent::Trace(line),

@@ -20,7 +20,6 @@ pub(super) fn body(operation: &str) -> Option<Value> {
         "previewDomain" => {
             json!({ "domain": "example.org", "list": "deny", "why": "made up three stories in October" })
         }
-        "undoDomainEdit" => json!({ "id": 12 }),
         "importDomains" => json!({
             "csv": "domain,list\nexample.org,allow\nfake.example,deny\n", "dry_run": true
         }),

@@ -1,6 +1,6 @@
 //! Extractors for bodies, queries and paths.
 //!
-//! Their errors say what is wrong and what is right.
+//! Their errors name the rejected value and the accepted form.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
@@ -112,16 +112,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ApiPath {
     }
 }
 
-/// Reads a whole number, also `12.0`, which is an integer in JSON Schema.
-pub(crate) fn whole<'de, D, N>(deserializer: D) -> Result<N, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    N: TryFrom<i64>,
-{
-    whole_of(&serde_json::Number::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("expected a whole number"))
-}
-
-/// Like [`whole`], but optional.
+/// Reads an optional whole number, also `12.0`, which is an integer in JSON Schema.
 pub(crate) fn maybe_whole<'de, D, N>(deserializer: D) -> Result<Option<N>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -21,14 +21,14 @@ const BELIEVED: Duration = Duration::from_secs(5);
 const MOST_KNOWN: u64 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct ApiToken {
     pub(crate) id: i64,
     pub(crate) name: Arc<str>,
     pub(crate) scope: Scope,
     per_minute: Option<u32>,
 }
 
-impl Named {
+impl ApiToken {
     pub(crate) fn of_session(token: SessionToken, scope: Scope) -> Self {
         Self { id: token.id, name: token.name.into(), scope, per_minute: token.requests_per_minute }
     }
@@ -38,7 +38,7 @@ impl Named {
 pub(crate) struct TokenStore {
     store: Store,
     /// By digest.
-    known: Cache<[u8; 32], Option<Named>>,
+    known: Cache<[u8; 32], Option<ApiToken>>,
     /// Of tokens with their own limit, by id.
     limits: Mutex<HashMap<i64, (u32, Arc<PeerLimit>)>>,
 }
@@ -53,7 +53,7 @@ impl TokenStore {
         &self.store
     }
 
-    pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<Named>, Problem> {
+    pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<ApiToken>, Problem> {
         let found = self.known.try_get_with(digest, async {
             let stored = self.store.token_of(digest).await?;
             Ok::<_, StoreError>(stored.as_ref().and_then(named))
@@ -69,7 +69,7 @@ impl TokenStore {
     }
 
     /// Counts a request of a token with its own limit.
-    pub(crate) fn take(&self, token: &Named) -> Result<(), Problem> {
+    pub(crate) fn take(&self, token: &ApiToken) -> Result<(), Problem> {
         let Some(per_minute) = token.per_minute else { return Ok(()) };
         let limit = {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ impl TokenStore {
     }
 }
 
-fn named(stored: &StoredToken) -> Option<Named> {
+fn named(stored: &StoredToken) -> Option<ApiToken> {
     let scope = Scope::parse(&stored.scope)?;
-    Some(Named { id: stored.id, name: stored.name.as_str().into(), scope, per_minute: stored.requests_per_minute })
+    Some(ApiToken { id: stored.id, name: stored.name.as_str().into(), scope, per_minute: stored.requests_per_minute })
 }

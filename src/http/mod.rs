@@ -15,6 +15,7 @@ mod checking;
 mod events;
 mod examples;
 mod extract;
+mod in_process;
 mod keyring;
 mod limit;
 mod measure;
@@ -42,18 +43,17 @@ use tokio_util::sync::CancellationToken;
 use crate::broker::Queue;
 use crate::pipeline::Services;
 
-use crate::store::UnreadableDomain;
 use crate::supervisor::Supervisor;
-use recent::Recent;
-use routes::domains;
-use routes::health::Looks;
+use recent::CachedLookup;
+use routes::health::HealthCache;
 use routes::overview::{self, Overview};
 
 pub use authority::origin_of;
 pub use checking::check_item;
+pub use in_process::InProcess;
 pub use openapi::document as openapi_document;
 pub use router::router;
-pub use routes::tokens::{MadeToken, TokenError, TokenRequest, make as make_token, random_token};
+pub use routes::tokens::random_token;
 pub use routes::verify::{VerifyAnswer, answer as verify_answer};
 pub use server::serve;
 
@@ -91,9 +91,8 @@ pub(crate) struct App {
     state: HttpState,
     pub(crate) checks: Arc<Semaphore>,
     pub(crate) exports: Arc<Semaphore>,
-    pub(crate) looks: Arc<Looks>,
-    pub(crate) overview: Arc<Recent<Overview>>,
-    pub(crate) unreadable: Arc<Recent<Vec<UnreadableDomain>>>,
+    pub(crate) health_cache: Arc<HealthCache>,
+    pub(crate) overview: Arc<CachedLookup<Overview>>,
     pub(crate) openapi: Arc<str>,
 }
 
@@ -103,9 +102,8 @@ impl App {
             state,
             checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
             exports: Arc::new(Semaphore::new(EXPORTS_AT_ONCE)),
-            looks: Arc::default(),
-            overview: Arc::new(Recent::new(overview::FRESH)),
-            unreadable: Arc::new(Recent::new(domains::UNREADABLE_FRESH)),
+            health_cache: Arc::default(),
+            overview: Arc::new(CachedLookup::new(overview::FRESH)),
             openapi,
         }
     }
@@ -148,6 +146,8 @@ pub struct HttpSettings {
     pub monthly_cap_usd: Option<f64>,
     /// This process takes items from the queue.
     pub worker: bool,
+    /// Requests come from a command of this process, which waits as long as the work takes.
+    pub in_process: bool,
 }
 
 impl Default for HttpSettings {
@@ -166,6 +166,7 @@ impl Default for HttpSettings {
             request_timeout: Duration::from_secs(90),
             monthly_cap_usd: None,
             worker: true,
+            in_process: false,
         }
     }
 }

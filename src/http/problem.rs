@@ -34,11 +34,21 @@ pub(crate) struct Problem {
     challenge: Option<&'static str>,
     /// Further members of the document.
     members: Map<String, Value>,
+    /// The error and its causes, for commands of this process; never part of the document.
+    cause: Option<Box<str>>,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, label: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, label, detail: detail.into(), retry_after: None, challenge: None, members: Map::new() }
+        Self {
+            status,
+            label,
+            detail: detail.into(),
+            retry_after: None,
+            challenge: None,
+            members: Map::new(),
+            cause: None,
+        }
     }
 
     /// 400: unreadable.
@@ -86,6 +96,15 @@ impl Problem {
     pub(crate) fn with(mut self, member: &str, value: Value) -> Self {
         self.members.insert(member.to_owned(), value);
         self
+    }
+
+    fn caused_by(mut self, error: &dyn Error) -> Self {
+        self.cause = Some(chain(error).into());
+        self
+    }
+
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
     }
 
     pub(crate) fn detail(&self) -> &str {
@@ -163,8 +182,7 @@ impl From<StoreError> for Problem {
             tracing::warn!(label = error.label(), %error, "request refused because clocks differ");
             return Self::unavailable("clocks-differ", error.to_string());
         }
-        let away = error.is_outage();
-        if away {
+        let problem = if error.is_outage() {
             tracing::warn!(label = error.label(), error = %chain(&error), "store unavailable for a request");
             Self::unavailable(
                 "store-away",
@@ -173,14 +191,15 @@ impl From<StoreError> for Problem {
         } else {
             tracing::error!(label = error.label(), error = %chain(&error), "store error in a request");
             Self::internal()
-        }
+        };
+        problem.caused_by(&error)
     }
 }
 
 impl From<QueueError> for Problem {
     fn from(error: QueueError) -> Self {
         tracing::warn!(label = error.label(), error = %chain(&error), "queue unavailable for a request");
-        match error {
+        let problem = match &error {
             QueueError::Closed => {
                 Self::unavailable("shutting-down", "the server is stopping; try again when it is back")
             }
@@ -189,14 +208,15 @@ impl From<QueueError> for Problem {
                 "queue-away",
                 "the queue cannot be reached at the moment; send the same request again, what already arrived is not done twice",
             ),
-        }
+        };
+        problem.caused_by(&error)
     }
 }
 
 impl From<PipelineError> for Problem {
     fn from(error: PipelineError) -> Self {
-        match error {
-            PipelineError::Store(error) => error.into(),
+        let problem = match &error {
+            PipelineError::Store(_) => Self::internal(),
             PipelineError::Inference(error) => {
                 tracing::warn!(error = %chain(&error), "check failed");
                 Self::unavailable("model-away", "a model this check needs cannot be used at the moment; try again")
@@ -208,6 +228,10 @@ impl From<PipelineError> for Problem {
                     "the text could not be worked on; send a shorter one, or try again later",
                 )
             }
+        };
+        match error {
+            PipelineError::Store(error) => error.into(),
+            error => problem.caused_by(&error),
         }
     }
 }
@@ -258,10 +282,10 @@ pub(crate) async fn finish(request: Request, next: Next) -> Response {
 
 /// Marks an error that already is a page.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AsShown;
+pub(crate) struct PageMarker;
 
 fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
-    if response.extensions().get::<AsShown>().is_some() {
+    if response.extensions().get::<PageMarker>().is_some() {
         return response;
     }
     let known = response.extensions_mut().remove::<Problem>();
@@ -271,6 +295,8 @@ fn as_problem(mut response: Response, path: &str, method: &Method) -> Response {
     // Headers of inner layers stay (`Allow`, CORS), except those of the old body.
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.extend(whole.headers);
+    // For callers in this process.
+    parts.extensions.insert(problem);
     // The server drops this body itself; tests need it here.
     let body = if method == Method::HEAD { Body::empty() } else { body };
     Response::from_parts(parts, body)

@@ -10,13 +10,13 @@ use tokio::time::Instant;
 
 /// The latest result of a lookup, kept for a fixed time.
 #[derive(Debug)]
-pub(crate) struct Recent<T> {
+pub(crate) struct CachedLookup<T> {
     keep: Duration,
     /// Locked during a lookup, so that others wait for its result.
     found: Mutex<Option<(Instant, T)>>,
 }
 
-impl<T: Clone> Recent<T> {
+impl<T: Clone> CachedLookup<T> {
     pub(crate) fn new(keep: Duration) -> Self {
         Self { keep, found: Mutex::default() }
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_burst_is_one_look_and_an_old_outcome_is_looked_for_again() {
-        let (recent, looks) = (Recent::new(Duration::from_millis(500)), AtomicU32::new(0));
+        let (recent, looks) = (CachedLookup::new(Duration::from_millis(500)), AtomicU32::new(0));
         let ask = || {
             recent.get(async {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -74,7 +74,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_not_kept() {
-        let recent = Recent::new(Duration::from_secs(30));
+        let recent = CachedLookup::new(Duration::from_secs(30));
         assert_eq!(recent.try_get(async { Err::<u32, _>("away") }).await, Err("away"));
         assert_eq!(recent.try_get(async { Ok::<_, &str>(7) }).await, Ok(7));
         assert_eq!(recent.try_get(async { Err("away again") }).await, Ok(7));
@@ -82,7 +82,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_look_that_was_given_up_is_taken_up_by_the_next() {
-        let recent = Recent::new(Duration::from_secs(30));
+        let recent = CachedLookup::new(Duration::from_secs(30));
         let hung = tokio::time::timeout(Duration::from_millis(20), recent.get(std::future::pending::<u32>())).await;
         assert!(hung.is_err());
         assert_eq!(recent.get(async { 7 }).await, 7);

@@ -34,16 +34,16 @@ pub fn router(state: HttpState, health_only: bool) -> Router {
     let app = App::new(state, openapi);
     let routes = routes::all()
         .filter(|route| !health_only || route.access == Access::Health)
-        .map(|route| (Door::of(route), (route.mount)(route.verb.filter()).with_state(app.clone())));
+        .map(|route| (Endpoint::of(route), (route.mount)(route.verb.filter()).with_state(app.clone())));
     let pages = ui::ROUTES
         .iter()
         .filter(|_| !health_only)
-        .map(|page| (Door::of_page(page), (page.mount)().with_state(app.clone())));
+        .map(|page| (Endpoint::of_page(page), (page.mount)().with_state(app.clone())));
     let keyring = TokenStore::new(app.services.store.clone());
     assemble(&settings, Authenticator::new(&settings, Some(keyring)), routes.chain(pages))
 }
 
-struct Door {
+struct Endpoint {
     path: &'static str,
     access: Access,
     patience: TimeoutClass,
@@ -51,7 +51,7 @@ struct Door {
     is_page: bool,
 }
 
-impl Door {
+impl Endpoint {
     const fn of(route: &Route) -> Self {
         Self { path: route.path, access: route.access, patience: route.patience, is_page: false }
     }
@@ -65,19 +65,19 @@ impl Door {
 /// authorised visitors get their body read.
 fn assemble(
     settings: &HttpSettings,
-    doorman: Authenticator,
-    routes: impl Iterator<Item = (Door, MethodRouter)>,
+    authenticator: Authenticator,
+    routes: impl Iterator<Item = (Endpoint, MethodRouter)>,
 ) -> Router {
-    let doorman = Arc::new(doorman);
+    let authenticator = Arc::new(authenticator);
     let body_limits = BodyLimits::new(settings.max_body_bytes);
     let mut router = Router::new();
     for (route, handler) in routes {
-        let auth_middleware = from_fn_with_state((Arc::clone(&doorman), route.access), auth::auth_middleware);
+        let auth_middleware = from_fn_with_state((Arc::clone(&authenticator), route.access), auth::auth_middleware);
         let patience = from_fn_with_state(longest(route.patience, settings), limit::patience);
         let body = from_fn_with_state(body_limits.of(route.path), bodies::read);
         let mut handler = handler.route_layer(patience).route_layer(body).route_layer(auth_middleware);
         if route.is_page {
-            handler = handler.route_layer(from_fn_with_state(Arc::clone(&doorman), ui::as_page));
+            handler = handler.route_layer(from_fn_with_state(Arc::clone(&authenticator), ui::as_page));
         }
         router = router.route(route.path, handler);
     }
@@ -86,7 +86,7 @@ fn assemble(
         router = router.layer(from_fn_with_state(Arc::new(limit), limit::rate));
     }
     router
-        .layer(from_fn_with_state(doorman, auth::cors))
+        .layer(from_fn_with_state(authenticator, auth::cors))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn(problem::finish))
         .layer(from_fn(measure::measured))
@@ -94,6 +94,7 @@ fn assemble(
 
 fn longest(patience: TimeoutClass, settings: &HttpSettings) -> Duration {
     match patience {
+        _ if settings.in_process => Duration::MAX,
         TimeoutClass::Short => SHORT,
         TimeoutClass::Check => settings.request_timeout,
         TimeoutClass::Long => LONG,

@@ -1,6 +1,6 @@
 //! The HTTP server: accepts connections, limits their number and time, and closes them in order.
 //!
-//! 1. The accept loop registers each connection ([`registry`]). If no place is free, it closes an idle connection.
+//! 1. The accept loop registers each connection ([`registry`]). If no slot is free, it closes an idle connection.
 //! 2. A task serves each connection. Its socket ([`stream`]) enforces the timeouts.
 //! 3. While all connections work, a few reserved ones answer probes only.
 //! 4. At shutdown, idle connections close at once and responses in progress get some time.
@@ -30,8 +30,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use self::registry::{Limits, Place, Registered, Registry};
-use self::stream::{Activity, Answer, Received, Stream, Timeouts};
+use self::registry::{Limits, Registration, Registry, SlotKind};
+use self::stream::{Activity, Answer, RequestBody, Stream, Timeouts};
 use super::limit::is_probe;
 use super::peer::Peer;
 use super::problem::Problem;
@@ -105,7 +105,7 @@ async fn accept(listener: &TcpListener, server: &Server, registry: &Registry, co
             }
         };
         let registered = registry.admit(peer.ip());
-        if !registered.as_ref().is_some_and(|registered| registered.place == Place::General)
+        if !registered.as_ref().is_some_and(|registered| registered.slot == SlotKind::General)
             && warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL)
         {
             warned_at = Some(Instant::now());
@@ -125,29 +125,29 @@ fn is_of_the_client(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered: Registered) {
+async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered: Registration) {
     let Server { router, timeouts, shutdown } = server;
     // Responses are written whole, so waiting to fill a packet only delays them.
     if let Err(error) = tcp.set_nodelay(true) {
         tracing::debug!(%error, "setting TCP_NODELAY failed");
     }
-    let (place, close) = (registered.place, registered.close.clone());
+    let (slot, close) = (registered.slot, registered.close.clone());
     let activity = Activity::new(registered);
-    let timeouts = match place {
-        Place::General => timeouts,
-        Place::Reserved => Timeouts { head: RESERVED_HEAD_TIMEOUT, ..timeouts },
+    let timeouts = match slot {
+        SlotKind::General => timeouts,
+        SlotKind::Reserved => Timeouts { head: RESERVED_HEAD_TIMEOUT, ..timeouts },
     };
     let stream = Stream::new(tcp, Arc::clone(&activity), timeouts);
-    let service = service_fn(move |request| answer(request, peer, place, router.clone(), Arc::clone(&activity)));
+    let service = service_fn(move |request| answer(request, peer, slot, router.clone(), Arc::clone(&activity)));
     let served = http1::Builder::new()
         .header_read_timeout(None)
-        .keep_alive(place == Place::General)
+        .keep_alive(slot == SlotKind::General)
         .max_buf_size(MAX_BUFFER_BYTES)
         .serve_connection(TokioIo::new(stream), service);
     let closed = async {
-        match place {
-            Place::General => close.cancelled().await,
-            Place::Reserved => {
+        match slot {
+            SlotKind::General => close.cancelled().await,
+            SlotKind::Reserved => {
                 let _elapsed = tokio::time::timeout(RESERVED_LIFETIME, close.cancelled()).await;
             }
         }
@@ -173,22 +173,22 @@ async fn connection(tcp: TcpStream, peer: SocketAddr, server: Server, registered
 /// A connection was closed for another one while a request arrived.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection was closed because all connections are in use")]
-struct Closed;
+struct ConnectionClosed;
 
 async fn answer(
     mut request: Request<Incoming>,
     peer: SocketAddr,
-    place: Place,
+    slot: SlotKind,
     router: Router,
     activity: Arc<Activity>,
-) -> Result<Response<Answer>, Closed> {
+) -> Result<Response<Answer>, ConnectionClosed> {
     if !activity.begin(!request.body().is_end_stream()) {
-        return Err(Closed);
+        return Err(ConnectionClosed);
     }
     request.extensions_mut().insert(ConnectInfo(Peer(peer)));
-    let response = if place == Place::General || is_probe(request.uri().path()) {
+    let response = if slot == SlotKind::General || is_probe(request.uri().path()) {
         let received = Arc::clone(&activity);
-        let request = request.map(|body| Received::new(body, received));
+        let request = request.map(|body| RequestBody::new(body, received));
         let answered: Result<_, Infallible> = router.oneshot(request).await;
         answered.unwrap_or_else(|never| match never {})
     } else {

@@ -17,7 +17,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::keyring::Named;
+use super::keyring::ApiToken;
 use super::scope::Scope;
 use crate::store::{NewSession, SessionOrigin, Store, StoreError, StoredSession};
 
@@ -88,7 +88,7 @@ pub(crate) struct Session {
     /// The CSRF token of its forms.
     pub(crate) csrf: Arc<str>,
     /// `None`: a server token.
-    pub(crate) token: Option<Named>,
+    pub(crate) token: Option<ApiToken>,
     pub(crate) is_due_for_rotation: bool,
     secret: Secret,
 }
@@ -97,7 +97,7 @@ impl Session {
     fn of(stored: StoredSession, secret: Secret, tokens: &ServerTokens) -> Option<Self> {
         let scope = Scope::parse(&stored.scope)?;
         let token = match (stored.token, stored.server_token_mac) {
-            (Some(token), None) => Some(Named::of_session(token, scope)),
+            (Some(token), None) => Some(ApiToken::of_session(token, scope)),
             (None, Some(mac)) => {
                 let expected = secret.mac(&tokens.of(scope)?)?;
                 if !bool::from(expected.ct_eq(mac.as_slice())) {

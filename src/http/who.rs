@@ -1,6 +1,6 @@
 //! The author of a change.
 //!
-//! Handlers take [`Who`] as a parameter.
+//! Handlers take [`Actor`] as a parameter.
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -14,9 +14,9 @@ use crate::store::AuditEntry;
 
 /// The visitor and address, like `token desk at 10.0.0.7`.
 #[derive(Debug, Clone)]
-pub(crate) struct Who(pub(crate) String);
+pub(crate) struct Actor(pub(crate) String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Who {
+impl<S: Send + Sync> FromRequestParts<S> for Actor {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
@@ -29,7 +29,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
     }
 }
 
-impl Who {
+impl Actor {
     /// Records a change in the audit log. If that fails, the process log still has it.
     pub(crate) async fn did(&self, app: &App, action: &str, subject: &str, detail: Option<Value>) {
         tracing::info!(who = self.0, action, subject, "admin action");

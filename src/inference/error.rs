@@ -39,8 +39,8 @@ pub enum ModelError {
          attention_mask, token_type_ids and position_ids: export the plain encoder"
     )]
     Input { location: String, input: String },
-    #[error("the model in {location} gives {found}, but its model.toml promises {expected}: {mend}")]
-    Output { location: String, expected: String, found: String, mend: String },
+    #[error("the model in {location} gives {found}, but its model.toml promises {expected}: {fix}")]
+    Output { location: String, expected: String, found: String, fix: String },
     #[error(
         "the model in {location} is for {found}, not for {expected}: choose another, or correct `task` in its model.toml"
     )]

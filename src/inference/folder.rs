@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_says_which_key_names_it() {
+    fn error_names_key_when_folder_is_missing() {
         let error = scan(Path::new("/nowhere/models")).unwrap_err().to_string();
         assert!(error.contains("/nowhere/models") && error.contains("MODELS_DIR"), "{error}");
     }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_and_changed_files_are_told_apart() {
+    fn errors_differ_when_file_is_missing_or_changed() {
         let models = tempfile::tempdir().unwrap();
         let sum = hexadecimal(&Sha256::digest(b"graph"));
         let dir = folder(models.path(), "a", &format!("{MANIFEST}[sha256]\n\"model.onnx\" = \"{sum}\"\n"));

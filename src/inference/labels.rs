@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_say_nothing_are_refused_with_the_words() {
+    fn error_names_labels_when_they_have_no_meaning() {
         for words in [
             &[("0", "LABEL_0"), ("1", "LABEL_1"), ("2", "LABEL_2")][..],
             &[("0", "entailment"), ("1", "entailment"), ("2", "neutral")],
@@ -98,8 +98,8 @@ mod tests {
             &[("zero", "entailment"), ("1", "not_entailment")],
             &[],
         ] {
-            let told = of(words).unwrap_err();
-            assert!(words.iter().all(|(_, word)| told.contains(word)), "{told}");
+            let error = of(words).unwrap_err();
+            assert!(words.iter().all(|(_, word)| error.contains(word)), "{error}");
         }
     }
 

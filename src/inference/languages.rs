@@ -103,7 +103,7 @@ impl ModelLanguages {
 }
 
 /// Sentences that show whether a judge reads a language.
-const SPOKEN: [(&str, &str); 2] = [
+const SENTENCES: [(&str, &str); 2] = [
     ("Russian", "Мэр города подал в отставку, потому что совет ему больше не доверял."),
     ("Ukrainian", "Міський голова подав у відставку, бо рада йому більше не довіряла."),
 ];
@@ -112,7 +112,7 @@ const SPOKEN: [(&str, &str); 2] = [
 /// helps.
 pub fn advice(stance: &dyn StanceModel, has_translator: bool) -> Option<String> {
     let unread: Vec<&str> =
-        SPOKEN.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
+        SENTENCES.iter().filter(|(_, sentence)| !stance.reads(sentence)).map(|(language, _)| *language).collect();
     // The agreement rule reads no language, so translation would not help them.
     let would_help = stance.pivot().is_some();
     let or_translate = if would_help { ", or set a translator (TRANSLATE_BASE_URL)" } else { "" };

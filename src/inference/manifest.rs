@@ -167,7 +167,7 @@ fn any_language() -> Vec<String> {
 impl Manifest {
     /// Parses and checks a manifest. The error is a message for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let manifest: Self = Figment::from(Toml::string(text)).extract().map_err(|error| said(&error))?;
+        let manifest: Self = Figment::from(Toml::string(text)).extract().map_err(|error| describe(&error))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -333,7 +333,7 @@ fn is_below(file: &str) -> bool {
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn said(error: &figment::Error) -> String {
+fn describe(error: &figment::Error) -> String {
     let key = error.path.join(".");
     if key.is_empty() { error.kind.to_string() } else { format!("`{key}`: {}", error.kind) }
 }
@@ -348,7 +348,7 @@ mod tests {
                           max_length = 256\nlabels = [\"contradict\", \"entail\", \"neutral\"]\n";
 
     #[test]
-    fn what_is_not_said_has_its_usual_value() {
+    fn manifest_has_default_when_key_is_missing() {
         let embedding = Manifest::parse(EMBEDDING).unwrap();
         assert!(embedding.normalize && embedding.languages == ["*"]);
         assert!((embedding.temperature - 1.0).abs() < 1e-9);
@@ -361,7 +361,7 @@ mod tests {
 
     /// A change of the manifest, and a part of the expected error.
     #[test]
-    fn every_mistake_is_named_with_its_mend() {
+    fn error_names_fix_when_manifest_has_a_mistake() {
         let wrong = [
             (EMBEDDING.replace("pooling = \"mean\"\n", ""), "needs `pooling`"),
             (EMBEDDING.replace("dimension = 384\n", ""), "needs `dimension`"),
@@ -393,9 +393,9 @@ mod tests {
             (format!("{EMBEDDING}[similarity]\nembedder = \"s\"\nweights = [1, 0, 0]\n"), "`similarity` says nothing"),
             ("name = ".to_owned(), "TOML"),
         ];
-        for (text, said) in wrong {
+        for (text, expected) in wrong {
             let error = Manifest::parse(&text).expect_err(&text);
-            assert!(error.contains(said), "{said:?} is not in {error:?}");
+            assert!(error.contains(expected), "{expected:?} is not in {error:?}");
         }
     }
 

@@ -35,10 +35,10 @@ fn miscounted(model: &str) -> InferenceError {
 }
 
 /// The pairs that a model reads and the others, with positions.
-type Parted = [(Vec<usize>, Vec<Pair>); 2];
+type PairsByModel = [(Vec<usize>, Vec<Pair>); 2];
 
-fn parted(pairs: &[Pair], languages: &ModelLanguages) -> Parted {
-    let mut parts: Parted = Default::default();
+fn parted(pairs: &[Pair], languages: &ModelLanguages) -> PairsByModel {
+    let mut parts: PairsByModel = Default::default();
     for (position, pair) in pairs.iter().enumerate() {
         let is_read = languages.read(&pair.claim.text) && languages.read(&pair.passage.text);
         let [read, rest] = &mut parts;
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_pair_the_model_does_not_read_is_judged_by_rule_and_says_so() {
+    async fn rule_judges_pair_when_model_does_not_read_its_language() {
         let model = Arc::new(Constant::default());
         let routed = RoutedStance::new(Arc::clone(&model) as _, english(), RuleStance { min_agreement: 0.65 });
         let pairs = [

@@ -27,7 +27,7 @@ pub trait ClaimExtractor: Send + Sync + Debug {
         &'a self,
         text: &'a TextData<'a>,
         until: Instant,
-    ) -> BoxFuture<'a, Result<Option<Extracted>, StepError>>;
+    ) -> BoxFuture<'a, Result<Option<Extraction>, StepError>>;
 }
 
 /// Returns the stance of each passage for its claim.
@@ -42,7 +42,7 @@ pub trait Adjudicator: Send + Sync + Debug {
         item: &'a ItemData<'a>,
         claims: &'a [ClaimData<'a>],
         until: Instant,
-    ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>>;
+    ) -> BoxFuture<'a, Result<Option<Vec<ClaimAdjudication>>, StepError>>;
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub struct TextData<'a> {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extracted {
+pub struct Extraction {
     pub kind: Option<ClaimKind>,
     pub claims: Vec<ExtractedClaim>,
     /// Truncated: the text may have more claims, so the rules' claims are added.
@@ -109,7 +109,7 @@ pub struct ItemData<'a> {
 
 /// The answer for one claim, parallel to its passages.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Adjudicated {
+pub struct ClaimAdjudication {
     pub stances: Vec<Option<Adjudication>>,
     pub verdict: Option<Verdict>,
     /// 0–1, as stated by the adjudicator; not calibrated.
@@ -118,7 +118,7 @@ pub struct Adjudicated {
     pub justification: String,
 }
 
-impl Adjudicated {
+impl ClaimAdjudication {
     /// Returns an empty answer.
     pub fn of(passages: usize) -> Self {
         Self { stances: vec![None; passages], ..Self::default() }

@@ -60,7 +60,7 @@ static FIGURE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\d{1,3}(?:[ \u{a0}\u{2009}\u{202f}.,'’٬]\d{3})+\b|\d+").ok());
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Translated {
+pub struct Translation {
     /// `None` if the answer cannot be a translation. An error if no request was possible.
     pub outcome: Result<Option<String>, AskError>,
     /// Requests sent; 0 for a cached answer.
@@ -82,7 +82,7 @@ pub trait Translator: Send + Sync + fmt::Debug {
         from: Option<&'a str>,
         into: &'a str,
         until: Instant,
-    ) -> BoxFuture<'a, Translated>;
+    ) -> BoxFuture<'a, Translation>;
 }
 
 /// Returns the configured translator; a server goes before a language model, which costs more.
@@ -121,7 +121,7 @@ pub fn configured(
         _ => return None,
     };
     let known = Cache::builder().max_capacity(KEPT).time_to_live(KEPT_FOR).build();
-    Some(Arc::new(Remembering { translator, known }))
+    Some(Arc::new(CachingTranslator { translator, known }))
 }
 
 fn at(base: &Url, path: &str) -> Url {
@@ -133,13 +133,13 @@ fn at(base: &Url, path: &str) -> Url {
 
 /// Adds a cache and single flight.
 #[derive(Debug)]
-struct Remembering {
+struct CachingTranslator {
     translator: Arc<dyn Translator>,
     /// By both languages and the text. Rejected answers are cached too: a repeated request returns the same.
     known: Cache<[String; 3], Option<String>>,
 }
 
-impl Translator for Remembering {
+impl Translator for CachingTranslator {
     fn name(&self) -> &str {
         self.translator.name()
     }
@@ -154,7 +154,7 @@ impl Translator for Remembering {
         from: Option<&'a str>,
         into: &'a str,
         until: Instant,
-    ) -> BoxFuture<'a, Translated> {
+    ) -> BoxFuture<'a, Translation> {
         Box::pin(async move {
             let mut asked = None;
             let ask = async {
@@ -168,15 +168,15 @@ impl Translator for Remembering {
             match (asked, known) {
                 (Some(asked), _) => asked,
                 (None, Err(_)) => {
-                    Translated { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0), usd: 0.0 }
+                    Translation { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0), usd: 0.0 }
                 }
-                (None, Ok(Ok(outcome))) => Translated { outcome: Ok(outcome), attempts: 0, tokens: (0, 0), usd: 0.0 },
+                (None, Ok(Ok(outcome))) => Translation { outcome: Ok(outcome), attempts: 0, tokens: (0, 0), usd: 0.0 },
                 // The other caller's deadline was earlier. A language model may have charged, so it is not asked again.
                 (None, Ok(Err(error))) if *error == AskError::Deadline && !self.is_language_model() => {
                     self.translator.translate(text, from, into, until).await
                 }
                 (None, Ok(Err(error))) => {
-                    Translated { outcome: Err(AskError::clone(&error)), attempts: 0, tokens: (0, 0), usd: 0.0 }
+                    Translation { outcome: Err(AskError::clone(&error)), attempts: 0, tokens: (0, 0), usd: 0.0 }
                 }
             }
         })
@@ -205,7 +205,7 @@ impl Translator for LibreTranslate {
         from: Option<&'a str>,
         into: &'a str,
         until: Instant,
-    ) -> BoxFuture<'a, Translated> {
+    ) -> BoxFuture<'a, Translation> {
         Box::pin(async move {
             let body = json!({"q": text, "source": from.unwrap_or("auto"), "target": into, "format": "text"});
             let request = ApiRequest::post_json(self.url.clone(), &body);
@@ -225,7 +225,7 @@ async fn ask(
     text: &str,
     place: &str,
     until: Instant,
-) -> Translated {
+) -> Translation {
     let meter = AskMeter::default();
     let read = |response: &ApiResponse| {
         if let Some(error) = response.status_error() {
@@ -233,37 +233,37 @@ async fn ask(
         }
         let malformed = |detail| AskError::Malformed { detail };
         let answer: Value = serde_json::from_slice(&response.body).map_err(|error| malformed(error.to_string()))?;
-        let told = answer.pointer(place).ok_or_else(|| malformed(format!("the answer has no {place}")))?;
-        Ok(told.as_str().unwrap_or_default().to_owned())
+        let output = answer.pointer(place).ok_or_else(|| malformed(format!("the answer has no {place}")))?;
+        Ok(output.as_str().unwrap_or_default().to_owned())
     };
     let asked = match request {
         Ok(request) => gate.ask(request, Asker { until, meter: &meter }, read).await,
         Err(error) => Err(error),
     };
-    Translated { outcome: asked.map(|told| faithful(text, &told)), ..Translated::nothing(meter.attempts()) }
+    Translation { outcome: asked.map(|output| faithful(text, &output)), ..Translation::nothing(meter.attempts()) }
 }
 
 /// Returns the answer if it can be a translation: one line, not much longer, with all larger figures.
-fn faithful(text: &str, told: &str) -> Option<String> {
-    let told = told.trim().trim_matches(['"', '“', '”', '«', '»', '`']).trim();
-    let is_line = told.lines().count() == 1 && told.chars().any(char::is_alphabetic);
-    let is_long = told.chars().count() > LONGER * text.chars().count() + LONGER_BY;
-    (is_line && !is_long && has_figures(text, told)).then(|| told.to_owned())
+fn faithful(text: &str, output: &str) -> Option<String> {
+    let output = output.trim().trim_matches(['"', '“', '”', '«', '»', '`']).trim();
+    let is_line = output.lines().count() == 1 && output.chars().any(char::is_alphabetic);
+    let is_long = output.chars().count() > LONGER * text.chars().count() + LONGER_BY;
+    (is_line && !is_long && has_figures(text, output)).then(|| output.to_owned())
 }
 
-impl Translated {
+impl Translation {
     fn nothing(attempts: u32) -> Self {
         Self { outcome: Ok(None), attempts, tokens: (0, 0), usd: 0.0 }
     }
 
     /// Drops text in the wrong script, such as a refusal in English.
     fn written_as(self, into: &str) -> Self {
-        Self { outcome: self.outcome.map(|told| told.filter(|told| is_written_as(into, told))), ..self }
+        Self { outcome: self.outcome.map(|output| output.filter(|output| is_written_as(into, output))), ..self }
     }
 }
 
 /// Whether at least a third of the letters are in the language's script. The rest can be names.
-fn is_written_as(into: &str, told: &str) -> bool {
+fn is_written_as(into: &str, output: &str) -> bool {
     let is_own: fn(char) -> bool = match into {
         "ru" | "uk" | "be" | "bg" | "mk" | "kk" => |c| matches!(c, '\u{400}'..='\u{52f}'),
         "el" => |c| matches!(c, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}'),
@@ -277,15 +277,15 @@ fn is_written_as(into: &str, told: &str) -> bool {
         "zh" | "ja" => |c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'),
         _ => return true,
     };
-    let letters = told.chars().filter(|c| c.is_alphabetic()).count();
-    3 * told.chars().filter(|c| is_own(*c)).count() >= letters
+    let letters = output.chars().filter(|c| c.is_alphabetic()).count();
+    3 * output.chars().filter(|c| is_own(*c)).count() >= letters
 }
 
 /// Whether the translation has the figures of the text, in any script and grouping. One or two digits may change
 /// (`15:30` is 3:30 pm) or become words, and so may round figures (`2000`).
-fn has_figures(text: &str, told: &str) -> bool {
+fn has_figures(text: &str, output: &str) -> bool {
     let text: String = text.chars().map(|letter| digit(letter).unwrap_or(letter)).collect();
-    let kept: String = told.chars().filter_map(digit).collect();
+    let kept: String = output.chars().filter_map(digit).collect();
     let digits = |figure: &str| figure.chars().filter(char::is_ascii_digit).collect::<String>();
     let figures = FIGURE.iter().flat_map(|pattern| pattern.find_iter(&text)).map(|figure| digits(figure.as_str()));
     figures.into_iter().all(|figure| {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::time::Instant;
 
-use super::ledger::{Pace, Returned};
+use super::ledger::{Pace, ReturnedPermits};
 
 /// The times around a lease. Its spans count from a moment between them.
 #[derive(Debug, Clone, Copy)]
@@ -133,21 +133,21 @@ impl PendingRefunds {
 
     /// Returns the next refund, at `usd` a permit. A call above its reserved cost reduces later refunds; it never
     /// causes a charge.
-    pub(super) fn take(&mut self, usd: f64) -> Option<Returned> {
+    pub(super) fn take(&mut self, usd: f64) -> Option<ReturnedPermits> {
         let at = self.0.iter().rposition(|debt| debt.slots > 0 || debt.unbilled > 0 || debt.change > 0.0)?;
         let debt = self.0.swap_remove(at);
         let worth = debt.usd(usd);
         if worth < 0.0 {
             self.0.insert(0, Refund { slots: 0, unbilled: 0, change: worth, ..debt });
         }
-        (debt.slots > 0 || worth >= 0.0).then_some(Returned {
+        (debt.slots > 0 || worth >= 0.0).then_some(ReturnedPermits {
             leased_for: debt.leased_for,
             slots: debt.slots,
             usd: worth.max(0.0),
         })
     }
 
-    pub(super) fn put_back(&mut self, back: &Returned, usd: f64) {
+    pub(super) fn put_back(&mut self, back: &ReturnedPermits, usd: f64) {
         let debt = self.of(back.leased_for);
         debt.slots += back.slots;
         debt.change += (back.usd - usd * f64::from(back.slots)).max(0.0);
@@ -199,9 +199,9 @@ mod tests {
         owed.slots(today, 0);
         owed.unbilled(today);
         owed.slots(today + day(), 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today + day(), slots: 1, usd: 0.5 }));
+        assert_eq!(owed.take(0.5), Some(ReturnedPermits { leased_for: today + day(), slots: 1, usd: 0.5 }));
         let back = owed.take(0.5).unwrap();
-        assert_eq!(back, Returned { leased_for: today, slots: 3, usd: 2.0 });
+        assert_eq!(back, ReturnedPermits { leased_for: today, slots: 3, usd: 2.0 });
         owed.put_back(&back, 0.5);
         assert_eq!(owed.take(0.5), Some(back));
         assert_eq!(owed.take(0.5), None);
@@ -215,13 +215,13 @@ mod tests {
         owed.change(today, -0.5);
         assert_eq!(owed.take(0.5), None, "nothing is asked for");
         owed.slots(today, 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.25 }));
+        assert_eq!(owed.take(0.5), Some(ReturnedPermits { leased_for: today, slots: 1, usd: 0.25 }));
         owed.change(today, -0.75);
         owed.slots(today, 1);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 1, usd: 0.0 }));
+        assert_eq!(owed.take(0.5), Some(ReturnedPermits { leased_for: today, slots: 1, usd: 0.0 }));
         assert_eq!(owed.take(0.5), None);
         owed.change(today, 1.0);
-        assert_eq!(owed.take(0.5), Some(Returned { leased_for: today, slots: 0, usd: 0.75 }));
+        assert_eq!(owed.take(0.5), Some(ReturnedPermits { leased_for: today, slots: 0, usd: 0.75 }));
     }
 
     /// Permits leased, round trip (ms), and lateness (share) of one process.

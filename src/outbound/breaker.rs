@@ -111,7 +111,7 @@ impl Breaker {
     }
 
     /// A fresh breaker for a changed key. Calls in progress do not affect it.
-    pub(super) fn anew(&self) -> Self {
+    pub(super) fn for_new_key(&self) -> Self {
         let fresh = Self::new(self.cooldown, self.failures_to_open, self.probe_time);
         Self { generation: self.generation + 1, ..fresh }
     }

@@ -19,7 +19,7 @@ use super::breaker::{Admission, Breaker, BreakerChange, Refusal};
 use super::error::AskError;
 use super::identity::Identity;
 use super::ledger::{Ledger, Limit, Pace, SharedBreaker};
-use super::limiter::{Limiter, Place, TooLate};
+use super::limiter::{Limiter, QueueHead, TooLate};
 use super::observer::Observer;
 use super::terms::GateState;
 use crate::domain::Clock;
@@ -157,13 +157,13 @@ impl CallScheduler {
         if let Some(refusal) = self.refusal(deadline) {
             return Err(refusal);
         }
-        let place = self.limiter.enter(deadline).await.map_err(|late| self.too_late(late, deadline))?;
+        let head = self.limiter.enter(deadline).await.map_err(|late| self.too_late(late, deadline))?;
         loop {
-            match self.step(&place, deadline) {
+            match self.step(&head, deadline) {
                 Step::CallPermit(pass) => return Ok(pass),
                 Step::Refuse(refusal) => return Err(refusal),
                 Step::Wait(until) => sleep_until(until).await,
-                Step::Lease => self.lease(place.waiting(), deadline).await?,
+                Step::Lease => self.lease(head.waiting(), deadline).await?,
             }
         }
     }
@@ -190,7 +190,7 @@ impl CallScheduler {
         }
     }
 
-    fn step(&self, place: &Place<'_>, deadline: Instant) -> Step {
+    fn step(&self, head: &QueueHead<'_>, deadline: Instant) -> Step {
         let now = Instant::now();
         let mut inner = self.lock();
         if let Some(refusal) = inner.breaker.refusal(now) {
@@ -212,7 +212,7 @@ impl CallScheduler {
         if at > now {
             return Step::Wait(at);
         }
-        if let Err(wait) = place.take() {
+        if let Err(wait) = head.take() {
             let at = now + wait;
             return if at > deadline { Step::Refuse(AskError::Busy { until: self.utc(at) }) } else { Step::Wait(at) };
         }
@@ -394,7 +394,7 @@ impl Inner {
             return;
         }
         self.identity = identity.into();
-        self.breaker = self.breaker.anew();
+        self.breaker = self.breaker.for_new_key();
         // Permits belong to the provider, but a probe's block is one call.
         self.discard();
     }

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_decides_as_the_table_says() {
+    fn error_class_decides_as_in_table_when_breaker_counts() {
         // label, counts for the breaker, retryable, degradation
         let table = [
             ("throttled", false, false, "provider_open:p"),

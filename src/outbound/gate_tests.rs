@@ -32,9 +32,9 @@ impl Clock for HandClock {
 }
 
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<String>>);
+struct ObserverLog(Mutex<Vec<String>>);
 
-impl Heard {
+impl ObserverLog {
     fn push(&self, line: String) {
         self.0.lock().unwrap().push(line);
     }
@@ -44,7 +44,7 @@ impl Heard {
     }
 }
 
-impl Observer for Heard {
+impl Observer for ObserverLog {
     fn request(&self, provider: &'static str, outcome: &'static str, _: Duration) {
         self.push(format!("request {provider} {outcome}"));
     }
@@ -64,10 +64,10 @@ impl Observer for Heard {
     fn cache(&self, _: &'static str, _: super::CacheResult) {}
 }
 
-struct Bench {
+struct Setup {
     gate: Arc<Gate>,
     script: Arc<Script>,
-    heard: Arc<Heard>,
+    log: Arc<ObserverLog>,
     clock: Arc<HandClock>,
     ledger: Arc<LocalLedger>,
 }
@@ -87,20 +87,20 @@ fn settings() -> GateSettings {
     }
 }
 
-fn bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>) -> Bench {
-    bench_with(settings, replies, None)
+fn setup(settings: GateSettings, replies: impl IntoIterator<Item = Reply>) -> Setup {
+    setup_with(settings, replies, None)
 }
 
-fn bench_with(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: Option<f64>) -> Bench {
+fn setup_with(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: Option<f64>) -> Setup {
     let script = Arc::new(Script::new(replies));
-    let heard = Arc::new(Heard::default());
+    let log = Arc::new(ObserverLog::default());
     let clock = Arc::new(HandClock(Mutex::new(Utc.with_ymd_and_hms(2026, 11, 18, 12, 0, 0).unwrap())));
     let http = HttpClient::scripted(Arc::clone(&script));
     let time = || Arc::clone(&clock) as Arc<dyn Clock>;
     let ledger = Arc::new(LocalLedger::new(time()));
     let fleet = Fleet { monthly_cap_usd: cap_usd, ..Fleet::at(Arc::clone(&ledger) as Arc<dyn Ledger>) };
-    let gate = Gate::in_fleet(settings, http, time(), Arc::clone(&heard) as Arc<dyn Observer>, fleet);
-    Bench { gate: Arc::new(gate), script, heard, clock, ledger }
+    let gate = Gate::in_fleet(settings, http, time(), Arc::clone(&log) as Arc<dyn Observer>, fleet);
+    Setup { gate: Arc::new(gate), script, log, clock, ledger }
 }
 
 fn request() -> ApiRequest {
@@ -122,7 +122,7 @@ fn asker(meter: &AskMeter) -> Asker<'_> {
     Asker { until: deadline(1.0), meter }
 }
 
-impl Bench {
+impl Setup {
     async fn ask(&self, seconds: f64) -> Result<String, AskError> {
         self.metered(seconds, &AskMeter::default()).await
     }
@@ -143,40 +143,40 @@ const BROKEN: Reply = Reply::Answer(503, "", "");
 
 #[tokio::test]
 async fn an_answer_is_handed_on_and_accounted() {
-    let bench = bench(GateSettings { cost_usd: 0.005, ..settings() }, [OK]);
-    assert_eq!(bench.ask(1.0).await.unwrap(), "fine");
-    let status = bench.gate.status();
+    let setup = setup(GateSettings { cost_usd: 0.005, ..settings() }, [OK]);
+    assert_eq!(setup.ask(1.0).await.unwrap(), "fine");
+    let status = setup.gate.status();
     assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Ready, 1, 0));
     assert!((status.usd_today - 0.005).abs() < 1e-9);
-    assert_eq!(bench.heard.lines(), ["circuit test ready", "request test ok", "cost test 0.005"]);
+    assert_eq!(setup.log.lines(), ["circuit test ready", "request test ok", "cost test 0.005"]);
 }
 
 #[tokio::test]
 async fn a_throttled_provider_is_not_asked_again_until_its_time() {
-    let bench = bench(settings(), [Reply::Answer(429, "120", "slow down"), OK]);
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "throttled");
+    let setup = setup(settings(), [Reply::Answer(429, "120", "slow down"), OK]);
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "throttled");
     for _ in 0..5 {
-        let AskError::Open { until } = bench.ask(1.0).await.unwrap_err() else { panic!("it is open") };
-        let wait = until - bench.gate.now();
+        let AskError::Open { until } = setup.ask(1.0).await.unwrap_err() else { panic!("it is open") };
+        let wait = until - setup.gate.now();
         assert!((110..=133).contains(&wait.num_seconds()), "{wait}");
     }
-    assert_eq!(bench.script.asked(), 1);
-    assert_eq!(bench.gate.status().state, GateState::Open);
-    let heard = bench.heard.lines();
-    assert_eq!(heard.iter().filter(|line| line.starts_with("opened")).count(), 1);
-    assert!(heard.contains(&"opened test throttled".to_owned()) && heard.contains(&"circuit test open".to_owned()));
+    assert_eq!(setup.script.asked(), 1);
+    assert_eq!(setup.gate.status().state, GateState::Open);
+    let lines = setup.log.lines();
+    assert_eq!(lines.iter().filter(|line| line.starts_with("opened")).count(), 1);
+    assert!(lines.contains(&"opened test throttled".to_owned()) && lines.contains(&"circuit test open".to_owned()));
 }
 
 #[tokio::test]
 async fn a_short_wait_named_by_the_provider_is_sat_out_within_the_deadline() {
     let replies = || [Reply::Answer(429, "1", ""), OK];
-    let patient = bench(GateSettings { max_attempts: 2, ..settings() }, replies());
+    let patient = setup(GateSettings { max_attempts: 2, ..settings() }, replies());
     let start = Instant::now();
     assert_eq!(patient.ask(20.0).await.unwrap(), "fine");
     assert!(start.elapsed() >= Duration::from_secs(1), "{:?}", start.elapsed());
     assert_eq!(patient.gate.status().state, GateState::Ready);
 
-    let hurried = bench(GateSettings { max_attempts: 2, ..settings() }, replies());
+    let hurried = setup(GateSettings { max_attempts: 2, ..settings() }, replies());
     let start = Instant::now();
     assert_eq!(hurried.ask(0.9).await.unwrap_err().label(), "throttled");
     assert!(start.elapsed() < Duration::from_millis(800), "it did not wait for what cannot come in time");
@@ -185,104 +185,104 @@ async fn a_short_wait_named_by_the_provider_is_sat_out_within_the_deadline() {
 
 #[tokio::test]
 async fn failures_are_retried_within_the_attempts_and_open_the_breaker() {
-    let bench = bench(GateSettings { max_attempts: 3, ..settings() }, [BROKEN, BROKEN, OK, BROKEN]);
-    assert_eq!(bench.ask(30.0).await.unwrap(), "fine");
-    assert_eq!(bench.script.asked(), 3);
-    assert_eq!(bench.ask(30.0).await.unwrap_err(), AskError::Server { status: 503 });
-    assert_eq!(bench.script.asked(), 6);
-    assert_eq!(bench.ask(30.0).await.unwrap_err().label(), "open", "three in a row opened it");
-    assert_eq!(bench.script.asked(), 6);
+    let setup = setup(GateSettings { max_attempts: 3, ..settings() }, [BROKEN, BROKEN, OK, BROKEN]);
+    assert_eq!(setup.ask(30.0).await.unwrap(), "fine");
+    assert_eq!(setup.script.asked(), 3);
+    assert_eq!(setup.ask(30.0).await.unwrap_err(), AskError::Server { status: 503 });
+    assert_eq!(setup.script.asked(), 6);
+    assert_eq!(setup.ask(30.0).await.unwrap_err().label(), "open", "three in a row opened it");
+    assert_eq!(setup.script.asked(), 6);
 }
 
 #[tokio::test]
 async fn a_retry_never_outlasts_the_deadline() {
-    let bench = bench(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [BROKEN]);
+    let setup = setup(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [BROKEN]);
     let start = Instant::now();
-    assert_eq!(bench.ask(0.1).await.unwrap_err(), AskError::Server { status: 503 });
+    assert_eq!(setup.ask(0.1).await.unwrap_err(), AskError::Server { status: 503 });
     assert!(start.elapsed() < Duration::from_millis(120) + Duration::from_secs(1));
-    assert_eq!(bench.script.asked(), 1, "the first pause is longer than what is left");
+    assert_eq!(setup.script.asked(), 1, "the first pause is longer than what is left");
 }
 
 #[tokio::test]
 async fn what_cannot_get_better_is_not_retried() {
     for (reply, label) in [(Reply::Answer(404, "", ""), "refused"), (Reply::Answer(401, "", ""), "bad_key")] {
-        let bench = bench(GateSettings { max_attempts: 5, ..settings() }, [reply]);
-        assert_eq!(bench.ask(30.0).await.unwrap_err().label(), label);
-        assert_eq!(bench.script.asked(), 1);
+        let setup = setup(GateSettings { max_attempts: 5, ..settings() }, [reply]);
+        assert_eq!(setup.ask(30.0).await.unwrap_err().label(), label);
+        assert_eq!(setup.script.asked(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_body_that_cannot_be_read_is_asked_for_once_more_only() {
     let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
-    let bench = bench(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [malformed]);
-    assert_eq!(bench.ask(30.0).await.unwrap_err().label(), "malformed");
-    assert_eq!(bench.script.asked(), 2);
+    let setup = setup(GateSettings { max_attempts: 5, failures_to_open: 100, ..settings() }, [malformed]);
+    assert_eq!(setup.ask(30.0).await.unwrap_err().label(), "malformed");
+    assert_eq!(setup.script.asked(), 2);
 }
 
 #[tokio::test]
 async fn after_the_cooldown_one_probe_is_let_through() {
     let cooldown = Duration::from_millis(500);
-    let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), BROKEN, OK]);
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "throttled");
+    let setup = setup(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), BROKEN, OK]);
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "throttled");
     sleep(cooldown * 2).await;
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "server_error", "the probe");
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "open", "one failed probe is enough");
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "server_error", "the probe");
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "open", "one failed probe is enough");
     sleep(cooldown * 4).await;
-    assert_eq!(bench.ask(1.0).await.unwrap(), "fine");
-    assert_eq!(bench.gate.status().state, GateState::Ready);
+    assert_eq!(setup.ask(1.0).await.unwrap(), "fine");
+    assert_eq!(setup.gate.status().state, GateState::Ready);
 }
 
 #[tokio::test]
-async fn while_the_probe_is_out_nobody_else_asks() {
+async fn breaker_refuses_other_calls_when_probe_runs() {
     let cooldown = Duration::from_millis(20);
-    let bench = bench(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
-    bench.ask(1.0).await.unwrap_err();
+    let setup = setup(GateSettings { cooldown, ..settings() }, [Reply::Answer(429, "", ""), Reply::Hang, OK]);
+    setup.ask(1.0).await.unwrap_err();
     // Longer than the cool-down and the discarded block of permits.
     sleep(cooldown * 12).await;
     {
-        let probe = bench.ask(5.0);
+        let probe = setup.ask(5.0);
         tokio::pin!(probe);
         assert!(futures::poll!(probe.as_mut()).is_pending());
-        assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "open");
+        assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "open");
     }
-    assert_eq!(bench.ask(1.0).await.unwrap(), "fine", "its place is free again");
-    assert_eq!(bench.script.asked(), 3);
+    assert_eq!(setup.ask(1.0).await.unwrap(), "fine", "its place is free again");
+    assert_eq!(setup.script.asked(), 3);
 }
 
 #[tokio::test]
 async fn a_refused_key_disables_and_is_left_alone_for_a_day() {
-    let bench = bench(settings(), [Reply::Answer(403, "", "forbidden")]);
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "bad_key");
-    assert_eq!(bench.ask(1.0).await.unwrap_err().label(), "disabled");
-    assert_eq!(bench.script.asked(), 1);
-    let status = bench.gate.status();
-    let again = status.until.unwrap() - bench.gate.now();
+    let setup = setup(settings(), [Reply::Answer(403, "", "forbidden")]);
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "bad_key");
+    assert_eq!(setup.ask(1.0).await.unwrap_err().label(), "disabled");
+    assert_eq!(setup.script.asked(), 1);
+    let status = setup.gate.status();
+    let again = status.until.unwrap() - setup.gate.now();
     assert!(status.state == GateState::Disabled && (23..=27).contains(&again.num_hours()), "one probe a day: {again}");
     assert!(status.reason.unwrap().contains("forbidden"), "the provider's words stay to be read");
 }
 
 #[tokio::test]
-async fn a_used_up_quota_says_until_when() {
+async fn exhausted_breaker_names_end_when_quota_is_used_up() {
     let until = Utc.with_ymd_and_hms(2026, 11, 20, 0, 0, 0).unwrap();
-    let bench = bench(settings(), [Reply::Fail(AskError::QuotaGone { until: Some(until) })]);
-    bench.ask(1.0).await.unwrap_err();
-    let AskError::QuotaGone { until: Some(told) } = bench.ask(1.0).await.unwrap_err() else {
+    let setup = setup(settings(), [Reply::Fail(AskError::QuotaGone { until: Some(until) })]);
+    setup.ask(1.0).await.unwrap_err();
+    let AskError::QuotaGone { until: Some(named) } = setup.ask(1.0).await.unwrap_err() else {
         panic!("it is exhausted")
     };
-    assert!((told - until).num_seconds().abs() <= 1);
-    assert_eq!(bench.script.asked(), 1);
-    assert_eq!(bench.gate.status().state, GateState::Exhausted);
+    assert!((named - until).num_seconds().abs() <= 1);
+    assert_eq!(setup.script.asked(), 1);
+    assert_eq!(setup.gate.status().state, GateState::Exhausted);
 }
 
 #[tokio::test]
 async fn a_slow_provider_times_out_and_an_impatient_caller_is_not_its_fault() {
     let timeout = Duration::from_millis(30);
-    let slow = bench(GateSettings { timeout, failures_to_open: 1, ..settings() }, [Reply::Hang]);
+    let slow = setup(GateSettings { timeout, failures_to_open: 1, ..settings() }, [Reply::Hang]);
     assert_eq!(slow.ask(5.0).await.unwrap_err(), AskError::Timeout);
     assert_eq!(slow.gate.status().state, GateState::Open);
 
-    let impatient = bench(GateSettings { failures_to_open: 1, ..settings() }, [Reply::Hang]);
+    let impatient = setup(GateSettings { failures_to_open: 1, ..settings() }, [Reply::Hang]);
     assert_eq!(impatient.ask(0.03).await.unwrap_err(), AskError::Deadline);
     assert_eq!(impatient.gate.status().state, GateState::Ready);
     assert_eq!(impatient.ask(0.0).await.unwrap_err(), AskError::Deadline);
@@ -292,46 +292,46 @@ async fn a_slow_provider_times_out_and_an_impatient_caller_is_not_its_fault() {
 #[tokio::test]
 async fn a_slot_further_off_than_the_longest_wait_is_not_waited_for() {
     let max_wait = Duration::from_millis(50);
-    let bench = bench(GateSettings { rpm: 60, max_wait, ..settings() }, [OK]);
-    bench.ask(60.0).await.unwrap();
+    let setup = setup(GateSettings { rpm: 60, max_wait, ..settings() }, [OK]);
+    setup.ask(60.0).await.unwrap();
     let start = Instant::now();
-    assert_eq!(bench.ask(60.0).await.unwrap_err().label(), "busy");
+    assert_eq!(setup.ask(60.0).await.unwrap_err().label(), "busy");
     assert!(start.elapsed() < Duration::from_millis(900), "a minute of the caller's time is not for waiting");
-    assert!(bench.heard.lines().contains(&"not asked test busy".to_owned()), "{:?}", bench.heard.lines());
+    assert!(setup.log.lines().contains(&"not asked test busy".to_owned()), "{:?}", setup.log.lines());
 }
 
 #[tokio::test]
 async fn a_slot_that_comes_too_late_is_not_waited_for() {
-    let bench = bench(GateSettings { rpm: 1, ..settings() }, [OK]);
-    bench.ask(1.0).await.unwrap();
+    let setup = setup(GateSettings { rpm: 1, ..settings() }, [OK]);
+    setup.ask(1.0).await.unwrap();
     let start = Instant::now();
-    assert_eq!(bench.ask(20.0).await.unwrap_err().label(), "busy");
+    assert_eq!(setup.ask(20.0).await.unwrap_err().label(), "busy");
     assert!(start.elapsed() < Duration::from_secs(10));
-    assert_eq!(bench.script.asked(), 1);
+    assert_eq!(setup.script.asked(), 1);
 }
 
 #[tokio::test]
 async fn the_daily_limit_ends_with_the_day() {
-    let bench = bench(GateSettings { daily_limit: Some(2), ..settings() }, [OK]);
-    bench.ask(1.0).await.unwrap();
-    bench.ask(1.0).await.unwrap();
-    assert_eq!(bench.ask(1.0).await.unwrap_err(), AskError::DailyLimit);
-    let status = bench.gate.status();
+    let setup = setup(GateSettings { daily_limit: Some(2), ..settings() }, [OK]);
+    setup.ask(1.0).await.unwrap();
+    setup.ask(1.0).await.unwrap();
+    assert_eq!(setup.ask(1.0).await.unwrap_err(), AskError::DailyLimit);
+    let status = setup.gate.status();
     assert_eq!((status.state, status.calls_today), (GateState::Exhausted, 2));
     assert_eq!(status.until.unwrap().to_rfc3339(), "2026-11-19T00:00:00+00:00");
-    *bench.clock.0.lock().unwrap() += chrono::Duration::hours(13);
+    *setup.clock.0.lock().unwrap() += chrono::Duration::hours(13);
     // The ledger is not asked about a reached limit within a second.
     sleep(Duration::from_millis(1_050)).await;
-    assert!(bench.ask(1.0).await.is_ok());
-    assert_eq!(bench.gate.status().calls_today, 1);
+    assert!(setup.ask(1.0).await.is_ok());
+    assert_eq!(setup.gate.status().calls_today, 1);
 }
 
 #[tokio::test]
 async fn an_echoed_key_leaves_no_trace_in_the_error() {
-    let bench = bench(settings(), [Reply::Answer(401, "", "the key s3cret-key is wrong")]);
+    let setup = setup(settings(), [Reply::Answer(401, "", "the key s3cret-key is wrong")]);
     let key = ApiKey::from("s3cret-key");
     let request = request().secret_header(HeaderName::from_static("x-key"), &key).unwrap();
-    let error = bench.gate.ask(request, asker(&AskMeter::default()), read).await.unwrap_err();
+    let error = setup.gate.ask(request, asker(&AskMeter::default()), read).await.unwrap_err();
     assert!(error.to_string().contains("[key]") && !format!("{error:?}").contains("s3cret"), "{error:?}");
 }
 
@@ -354,42 +354,42 @@ fn paid() -> GateSettings {
     GateSettings { cost_usd: 0.5, failures_to_open: 100, ..settings() }
 }
 
-fn paid_bench(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: f64) -> Bench {
-    bench_with(settings, replies, Some(cap_usd))
+fn paid_setup(settings: GateSettings, replies: impl IntoIterator<Item = Reply>, cap_usd: f64) -> Setup {
+    setup_with(settings, replies, Some(cap_usd))
 }
 
 #[tokio::test]
 async fn a_reached_cap_refuses_and_is_no_fault_of_the_provider() {
     let meter = AskMeter::default();
-    let bench = paid_bench(GateSettings { failures_to_open: 1, ..paid() }, [OK], 0.5);
-    bench.metered(1.0, &meter).await.unwrap();
+    let setup = paid_setup(GateSettings { failures_to_open: 1, ..paid() }, [OK], 0.5);
+    setup.metered(1.0, &meter).await.unwrap();
     for _ in 0..3 {
-        assert_eq!(bench.metered(1.0, &meter).await.unwrap_err(), AskError::Budget);
+        assert_eq!(setup.metered(1.0, &meter).await.unwrap_err(), AskError::Budget);
     }
-    let status = bench.gate.status();
+    let status = setup.gate.status();
     assert_eq!((status.state, status.calls_today, status.errors_today), (GateState::Exhausted, 1, 0));
     assert_eq!(status.reason.unwrap(), AskError::Budget.to_string());
     assert_eq!(status.until.unwrap().to_rfc3339(), "2026-12-01T00:00:00+00:00");
-    assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
-    assert!(bench.heard.lines().contains(&"not asked test budget".to_owned()));
-    assert!(!bench.heard.lines().iter().any(|line| line.starts_with("opened")));
+    assert_eq!((setup.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
+    assert!(setup.log.lines().contains(&"not asked test budget".to_owned()));
+    assert!(!setup.log.lines().iter().any(|line| line.starts_with("opened")));
 }
 
 #[tokio::test]
 async fn a_call_that_is_refused_before_it_is_sent_takes_nothing() {
     let meter = AskMeter::default();
-    let bench = paid_bench(paid(), [Reply::Answer(429, "120", ""), OK], 10.0);
-    assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "throttled");
+    let setup = paid_setup(paid(), [Reply::Answer(429, "120", ""), OK], 10.0);
+    assert_eq!(setup.metered(1.0, &meter).await.unwrap_err().label(), "throttled");
     for _ in 0..5 {
-        assert_eq!(bench.metered(1.0, &meter).await.unwrap_err().label(), "open");
+        assert_eq!(setup.metered(1.0, &meter).await.unwrap_err().label(), "open");
     }
-    assert_eq!((bench.spent().await, meter.attempts(), meter.usd()), (0.0, 1, 0.0));
+    assert_eq!((setup.spent().await, meter.attempts(), meter.usd()), (0.0, 1, 0.0));
 
     let meter = AskMeter::default();
-    let limited = paid_bench(GateSettings { daily_limit: Some(1), rpm: 1, ..paid() }, [OK], 10.0);
+    let limited = paid_setup(GateSettings { daily_limit: Some(1), rpm: 1, ..paid() }, [OK], 10.0);
     limited.metered(1.0, &meter).await.unwrap();
     assert_eq!(limited.metered(100.0, &meter).await.unwrap_err().label(), "daily_limit");
-    let slow = paid_bench(GateSettings { rpm: 1, ..paid() }, [OK], 10.0);
+    let slow = paid_setup(GateSettings { rpm: 1, ..paid() }, [OK], 10.0);
     slow.metered(1.0, &meter).await.unwrap();
     assert_eq!(
         slow.metered(1.0, &meter).await.unwrap_err().label(),
@@ -405,13 +405,13 @@ async fn each_attempt_is_counted_and_only_those_that_may_be_billed_cost() {
     let connect = Reply::Fail(AskError::Connect { detail: "refused".into() });
     let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
     let meter = AskMeter::default();
-    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [connect, OK, malformed, OK], 10.0);
-    bench.metered(30.0, &meter).await.unwrap();
+    let setup = paid_setup(GateSettings { max_attempts: 3, ..paid() }, [connect, OK, malformed, OK], 10.0);
+    setup.metered(30.0, &meter).await.unwrap();
     assert_eq!((meter.attempts(), meter.usd()), (2, 0.5));
-    bench.metered(30.0, &meter).await.unwrap();
+    setup.metered(30.0, &meter).await.unwrap();
     assert_eq!((meter.attempts(), meter.usd()), (4, 1.5), "the unreadable answer was billed");
-    assert!((bench.gate.status().usd_today - 1.5).abs() < 1e-9);
-    assert_eq!((bench.spent().await, bench.script.asked()), (1.5, 4));
+    assert!((setup.gate.status().usd_today - 1.5).abs() < 1e-9);
+    assert_eq!((setup.spent().await, setup.script.asked()), (1.5, 4));
 }
 
 #[tokio::test]
@@ -419,9 +419,9 @@ async fn a_paid_call_that_broke_off_or_failed_behind_is_billed_and_not_made_agai
     for error in [AskError::Lost { detail: "reset".into() }, AskError::Server { status: 502 }] {
         let meter = AskMeter::default();
         let label = error.label();
-        let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [Reply::Fail(error), OK], 10.0);
-        assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), label);
-        assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
+        let setup = paid_setup(GateSettings { max_attempts: 3, ..paid() }, [Reply::Fail(error), OK], 10.0);
+        assert_eq!(setup.metered(30.0, &meter).await.unwrap_err().label(), label);
+        assert_eq!((setup.script.asked(), setup.spent().await, meter.usd()), (1, 0.5, 0.5));
     }
 }
 
@@ -429,31 +429,31 @@ async fn a_paid_call_that_broke_off_or_failed_behind_is_billed_and_not_made_agai
 async fn a_cap_that_is_reached_ends_the_retries() {
     let malformed = Reply::Fail(AskError::Malformed { detail: "cut off".into() });
     let meter = AskMeter::default();
-    let bench = paid_bench(GateSettings { max_attempts: 3, ..paid() }, [malformed], 0.7);
-    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err().label(), "malformed");
-    assert_eq!((bench.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
+    let setup = paid_setup(GateSettings { max_attempts: 3, ..paid() }, [malformed], 0.7);
+    assert_eq!(setup.metered(30.0, &meter).await.unwrap_err().label(), "malformed");
+    assert_eq!((setup.script.asked(), meter.attempts(), meter.usd()), (1, 1, 0.5));
 }
 
 #[tokio::test]
 async fn a_paid_call_that_timed_out_is_not_paid_for_twice() {
     let slow = || GateSettings { timeout: Duration::from_millis(30), max_attempts: 3, ..settings() };
-    let free = bench(GateSettings { failures_to_open: 100, ..slow() }, [Reply::Hang, OK]);
+    let free = setup(GateSettings { failures_to_open: 100, ..slow() }, [Reply::Hang, OK]);
     assert_eq!(free.ask(30.0).await.unwrap(), "fine");
     let meter = AskMeter::default();
-    let bench = paid_bench(GateSettings { cost_usd: 0.5, ..slow() }, [Reply::Hang, OK], 10.0);
-    assert_eq!(bench.metered(30.0, &meter).await.unwrap_err(), AskError::Timeout);
-    assert_eq!((bench.script.asked(), bench.spent().await, meter.usd()), (1, 0.5, 0.5));
+    let setup = paid_setup(GateSettings { cost_usd: 0.5, ..slow() }, [Reply::Hang, OK], 10.0);
+    assert_eq!(setup.metered(30.0, &meter).await.unwrap_err(), AskError::Timeout);
+    assert_eq!((setup.script.asked(), setup.spent().await, meter.usd()), (1, 0.5, 0.5));
 }
 
 #[tokio::test]
 async fn a_call_whose_caller_went_away_may_be_billed() {
     let meter = AskMeter::default();
-    let bench = paid_bench(paid(), [Reply::Hang], 10.0);
+    let setup = paid_setup(paid(), [Reply::Hang], 10.0);
     {
-        let call = bench.metered(5.0, &meter);
+        let call = setup.metered(5.0, &meter);
         tokio::pin!(call);
         assert!(futures::poll!(call.as_mut()).is_pending());
     }
-    assert_eq!((bench.spent().await, meter.usd(), bench.gate.status().usd_today), (0.5, 0.5, 0.5));
-    assert!(bench.heard.lines().contains(&"cost test 0.5".to_owned()));
+    assert_eq!((setup.spent().await, meter.usd(), setup.gate.status().usd_today), (0.5, 0.5, 0.5));
+    assert!(setup.log.lines().contains(&"cost test 0.5".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! The identity that a provider knows: key and address. Each has its own breaker.
+//! The identity that a provider sees: key and address. Each has its own breaker.
 
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};

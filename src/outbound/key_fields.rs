@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_speak_of_the_asker_or_of_the_wire_are_not_kept() {
+    fn header_is_dropped_when_it_identifies_the_caller_or_the_transfer() {
         for name in ["Set-Cookie", "WWW-Authenticate", "Authorization", "X-Auth-Token", "Content-Encoding", "x-api-key"]
         {
             assert!(!is_kept_header(name), "{name}");

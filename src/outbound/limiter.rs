@@ -48,9 +48,9 @@ pub(super) struct Limiter {
 }
 
 #[derive(Debug)]
-struct Waiting<'a>(&'a AtomicU32);
+struct WaitingGuard<'a>(&'a AtomicU32);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -58,9 +58,9 @@ impl Drop for Waiting<'_> {
 
 /// The head of the queue. A drop admits the next caller.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct QueueHead<'a> {
     limiter: &'a Limiter,
-    _waiting: Waiting<'a>,
+    _waiting: WaitingGuard<'a>,
     _slot: MutexGuard<'a, ()>,
 }
 
@@ -80,20 +80,20 @@ impl Limiter {
     }
 
     /// Waits for earlier callers. Fails at once if that would take past the deadline.
-    pub(super) async fn enter(&self, deadline: Instant) -> Result<Place<'_>, TooLate> {
+    pub(super) async fn enter(&self, deadline: Instant) -> Result<QueueHead<'_>, TooLate> {
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(&self.waiting);
+        let waiting = WaitingGuard(&self.waiting);
         let estimate = self.period.saturating_mul(ahead);
         let late = TooLate { after: estimate };
         if Instant::now() + estimate > deadline {
             return Err(late);
         }
         let slot = timeout_at(deadline, self.slot.lock()).await.map_err(|_elapsed| late)?;
-        Ok(Place { limiter: self, _waiting: waiting, _slot: slot })
+        Ok(QueueHead { limiter: self, _waiting: waiting, _slot: slot })
     }
 }
 
-impl Place<'_> {
+impl QueueHead<'_> {
     /// Takes a permit of this process, or returns the wait.
     pub(super) fn take(&self) -> Result<(), Duration> {
         let cells = &self.limiter.cells;
@@ -120,8 +120,8 @@ mod tests {
 
         /// Waits like the call scheduler with enough permits.
         async fn slot(&self, deadline: Instant) -> Result<(), TooLate> {
-            let place = self.enter(deadline).await?;
-            while let Err(wait) = place.take() {
+            let head = self.enter(deadline).await?;
+            while let Err(wait) = head.take() {
                 if Instant::now() + wait > deadline {
                     return Err(TooLate { after: wait });
                 }

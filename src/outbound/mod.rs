@@ -7,7 +7,7 @@
 //!
 //! Both can answer from recordings ([`replay`]).
 //!
-//! This module never knows a provider's format, puts a key into a URL or an error, or follows an API's redirect. It
+//! This module never parses a provider's format, puts a key into a URL or an error, or follows an API's redirect. It
 //! never uses a proxy of the environment, reads more than the size limit, or waits past a deadline.
 //!
 //! To add a provider, build a [`Gate`] and write `providers/<name>`. To add a class of failure, extend [`AskError`] and
@@ -71,7 +71,7 @@ pub use gate::{Gate, GateStatus};
 pub use identity::Identity;
 pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
-pub use pages::{Fetched, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
+pub use pages::{FetchOutcome, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 pub use request::ApiRequest;
 /// HTTP types for modules that must not depend on the client.
 pub use reqwest::{Method, header};

@@ -169,7 +169,7 @@ mod tests {
 
     /// With the system's blocking resolver this one thread belongs to the first of the names.
     #[test]
-    fn names_that_nobody_answers_for_hold_no_thread() {
+    fn resolver_holds_no_thread_when_name_server_is_silent() {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build().unwrap();
         runtime.block_on(async {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_name_server_says_is_checked_before_it_is_connected_to() {
+    async fn resolver_checks_addresses_when_name_server_answers() {
         let lookup = lookup_by(lying);
         let found = lookup("rebound.example".to_owned()).await.unwrap();
         assert_eq!(found, [SocketAddr::from(([10, 0, 0, 1], 0))]);

@@ -386,8 +386,13 @@ impl Archive {
     }
 
     /// Whether any exchange with this service was recorded.
-    pub fn knows(&self, base: &Url) -> bool {
+    pub fn contains(&self, base: &Url) -> bool {
         self.recordings.iter().any(|recording| recording.url.starts_with(base.as_str()))
+    }
+
+    /// Whether any exchange with this path was recorded.
+    pub fn contains_path(&self, path: &str) -> bool {
+        self.recordings.iter().any(|recording| Url::parse(&recording.url).is_ok_and(|url| url.path() == path))
     }
 
     pub fn warnings(&self) -> &[String] {

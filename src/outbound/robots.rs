@@ -237,7 +237,7 @@ mod tests {
         User-Agent: quxbot\n";
 
     #[test]
-    fn the_example_of_the_rfc_reads_as_it_says() {
+    fn parser_returns_documented_rules_when_file_is_example_of_rfc() {
         for (target, expected) in
             [("/example/page.html", true), ("/example/allowed.gif", true), ("/", false), ("/publications/", false)]
         {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_found_whatever_stands_between_them() {
+    fn groups_apply_when_other_lines_are_between_them() {
         let refused = [
             "\u{feff}User-agent: *\nDisallow: /",
             "user-agent:*\rdisallow:/\r",

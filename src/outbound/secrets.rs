@@ -18,7 +18,7 @@ use crate::config::ApiKey;
 const SHORTEST_IN_ANSWERS: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum KeyLocation {
     /// A header, after this prefix.
     Header(HeaderName, &'static str),
     Parameter(&'static str),
@@ -28,11 +28,11 @@ enum Place {
 
 /// The keys of one request, added when it is sent, because a key may change during the wait for a permit.
 #[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<(Place, ApiKey)>);
+pub(super) struct Secrets(Vec<(KeyLocation, ApiKey)>);
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(place, _)| place)).finish()
+        f.debug_list().entries(self.0.iter().map(|(location, _)| location)).finish()
     }
 }
 
@@ -50,16 +50,16 @@ impl Secrets {
     /// Adds a header. A key that no header can carry is a bad key.
     pub(super) fn header(&mut self, name: HeaderName, words: &'static str, key: &ApiKey) -> Result<(), AskError> {
         header_value(words, key)?;
-        self.0.push((Place::Header(name, words), key.clone()));
+        self.0.push((KeyLocation::Header(name, words), key.clone()));
         Ok(())
     }
 
     pub(super) fn parameter(&mut self, name: &'static str, key: &ApiKey) {
-        self.0.push((Place::Parameter(name), key.clone()));
+        self.0.push((KeyLocation::Parameter(name), key.clone()));
     }
 
     pub(super) fn field(&mut self, name: &'static str, key: &ApiKey) {
-        self.0.push((Place::Field(name), key.clone()));
+        self.0.push((KeyLocation::Field(name), key.clone()));
     }
 
     pub(super) fn values(&self) -> Vec<String> {
@@ -68,8 +68,8 @@ impl Secrets {
 
     pub(super) fn headers(&self, bare: &HeaderMap) -> Result<HeaderMap, AskError> {
         let mut headers = bare.clone();
-        for (place, key) in &self.0 {
-            if let Place::Header(name, words) = place {
+        for (location, key) in &self.0 {
+            if let KeyLocation::Header(name, words) = location {
                 headers.insert(name, header_value(words, key)?);
             }
         }
@@ -78,8 +78,8 @@ impl Secrets {
 
     pub(super) fn url(&self, bare: &Url) -> Url {
         let mut url = bare.clone();
-        for (place, key) in &self.0 {
-            if let Place::Parameter(name) = place {
+        for (location, key) in &self.0 {
+            if let KeyLocation::Parameter(name) = location {
                 url.query_pairs_mut().append_pair(name, key.current().expose_secret());
             }
         }
@@ -89,9 +89,9 @@ impl Secrets {
     /// Returns the body with its keys as fields of the JSON object. Another body is rejected instead of being sent
     /// without its key.
     pub(super) fn body(&self, bare: Option<&[u8]>) -> Result<Option<Vec<u8>>, AskError> {
-        let fields = self.0.iter().filter_map(|(place, key)| match place {
-            Place::Field(name) => Some(((*name).to_owned(), Value::from(key.current().expose_secret()))),
-            Place::Header(..) | Place::Parameter(_) => None,
+        let fields = self.0.iter().filter_map(|(location, key)| match location {
+            KeyLocation::Field(name) => Some(((*name).to_owned(), Value::from(key.current().expose_secret()))),
+            KeyLocation::Header(..) | KeyLocation::Parameter(_) => None,
         });
         let mut fields = fields.peekable();
         if fields.peek().is_none() {

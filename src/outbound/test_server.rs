@@ -53,12 +53,12 @@ pub(crate) fn truncated(body: &str) -> Reply {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct SeenRequest {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Seen {
+impl SeenRequest {
     /// Path and query.
     pub(crate) fn target(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
@@ -84,7 +84,7 @@ impl Seen {
 #[derive(Debug)]
 pub(crate) struct TestServer {
     pub(crate) url: Url,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
     _tasks: JoinSet<()>,
 }
 
@@ -96,11 +96,11 @@ impl TestServer {
     }
 
     /// `reply` gets the request's number, from 0, and the request.
-    pub(crate) async fn answering(reply: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn answering(reply: impl Fn(usize, &SeenRequest) -> Reply + Send + Sync + 'static) -> Self {
         Self::at([127, 0, 0, 1], reply).await
     }
 
-    pub(crate) async fn at(ip: [u8; 4], reply: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn at(ip: [u8; 4], reply: impl Fn(usize, &SeenRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((IpAddr::from(ip), 0)).await.unwrap();
         let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -119,7 +119,7 @@ impl TestServer {
         Self { url, seen, _tasks: tasks }
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 
@@ -130,8 +130,8 @@ impl TestServer {
 
 async fn serve(
     mut stream: TcpStream,
-    reply: &(dyn Fn(usize, &Seen) -> Reply + Send + Sync),
-    log: &Mutex<Vec<Seen>>,
+    reply: &(dyn Fn(usize, &SeenRequest) -> Reply + Send + Sync),
+    log: &Mutex<Vec<SeenRequest>>,
 ) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut byte = [0_u8; 1];
@@ -141,7 +141,7 @@ async fn serve(
         }
         head.push(byte[0]);
     }
-    let mut seen = Seen { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
+    let mut seen = SeenRequest { head: String::from_utf8_lossy(&head).into_owned(), body: Vec::new() };
     let length = seen.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     seen.body.resize(length, 0);
     stream.read_exact(&mut seen.body).await?;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_signed_as_the_specification_says() {
+    fn signature_matches_specification_when_message_is_signed() {
         // The example of the specification's reference libraries.
         let key = key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
         let signature = key.signature("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::claims::Claim;
-use super::judge::{Judged, JudgedClaim, OWN, Opinion, is_adjudicator};
+use super::judge::{JudgedClaim, JudgedItem, OWN, Opinion, is_adjudicator};
 use super::language_model::failed;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::steps::in_time;
 use super::{Journal, Services};
 use crate::domain::Item;
@@ -16,15 +16,15 @@ use crate::domain::verdict::{SourceType, Stance, Verdict};
 use crate::inference::llm::adjudication::ModelAdjudicator;
 use crate::inference::llm::{Purpose, in_judges};
 use crate::inference::rules::RULES;
-use crate::inference::steps::{Adjudicated, Adjudicator, ClaimData, ItemData, PassageData, StepError};
+use crate::inference::steps::{Adjudicator, ClaimAdjudication, ClaimData, ItemData, PassageData, StepError};
 use crate::language::detect;
 
 pub(super) async fn adjudicate(
     services: &Services,
     item: &Item,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
-    judged: &mut Judged,
+    judged: &mut JudgedItem,
     journal: &Journal,
 ) {
     let by_model = by_model(services, journal);
@@ -53,11 +53,11 @@ pub(super) async fn adjudicate(
     }
     journal.begins("adjudicate");
     let until = journal.judge_until;
-    let (name, told) = (adjudicator.name(), in_time(until, adjudicator.adjudicate(&about, &data, until)).await);
-    match told {
-        Ok(Some(told)) => {
-            let heard = keep(judged, &places, told, &in_results(name));
-            journal.trace(format!("adjudicate: {heard} passage(s) by {name}"));
+    let (name, reply) = (adjudicator.name(), in_time(until, adjudicator.adjudicate(&about, &data, until)).await);
+    match reply {
+        Ok(Some(answers)) => {
+            let count = keep(judged, &places, answers, &in_results(name));
+            journal.trace(format!("adjudicate: {count} passage(s) by {name}"));
         }
         Ok(None) => {}
         Err(error) => failed(name, "adjudicate", &error, journal),
@@ -105,9 +105,9 @@ pub(super) async fn pair(
     };
     let data = [ClaimData { text: claim, date: None, passages: vec![passage] }];
     let until = journal.judge_until;
-    let told = in_time(until, adjudicator.adjudicate(&about, &data, until)).await?;
-    let told = told.and_then(|told| told.into_iter().next());
-    Ok(told.and_then(|told| told.stances.first().copied().flatten()).map(|said| said.stance))
+    let answers = in_time(until, adjudicator.adjudicate(&about, &data, until)).await?;
+    let answer = answers.and_then(|answers| answers.into_iter().next());
+    Ok(answer.and_then(|answer| answer.stances.first().copied().flatten()).map(|one| one.stance))
 }
 
 /// Passages that need a stance: those on topic, or all if only words were compared, because that misses paraphrases.
@@ -133,30 +133,30 @@ fn passage(judged: &JudgedPassage) -> PassageData<'_> {
 }
 
 /// Returns the number of stances.
-fn keep(judged: &mut Judged, places: &[Vec<usize>], told: Vec<Adjudicated>, name: &str) -> usize {
-    let mut heard = 0;
-    for ((claim, places), told) in judged.claims.iter_mut().zip(places).zip(told) {
+fn keep(judged: &mut JudgedItem, places: &[Vec<usize>], answers: Vec<ClaimAdjudication>, name: &str) -> usize {
+    let mut count = 0;
+    for ((claim, places), answer) in judged.claims.iter_mut().zip(places).zip(answers) {
         let mut any = false;
-        for (place, stance) in places.iter().zip(&told.stances) {
+        for (place, stance) in places.iter().zip(&answer.stances) {
             let (Some(passage), Some(stance)) = (claim.passages.get_mut(*place), stance) else { continue };
             passage.adjudication = Some(*stance);
             any = true;
-            heard += 1;
+            count += 1;
         }
         if !any {
             continue;
         }
         claim.judges.push(Arc::from(name));
-        claim.opinion = told.verdict.map(|verdict| Opinion {
+        claim.opinion = answer.verdict.map(|verdict| Opinion {
             verdict,
             justification: if verdict == Verdict::NotEnoughEvidence {
                 String::new()
             } else {
-                renumbered(&told.justification, places)
+                renumbered(&answer.justification, places)
             },
         });
     }
-    heard
+    count
 }
 
 /// Replaces `[N]` by positions in the claim.
@@ -185,9 +185,9 @@ mod tests {
     fn only_what_is_on_topic_is_asked_about_and_all_where_only_words_were_compared() {
         assert_eq!(asked_about(&claim("model:minilm", &[0.9, 0.1, 0.5]), 0.3, true), [0, 2]);
         assert_eq!(asked_about(&claim(RULES, &[0.9, 0.1]), 0.3, true), [0, 1]);
-        let by_nobody = JudgedClaim { judges: Vec::new(), ..claim(RULES, &[0.9, 0.1]) };
-        assert_eq!(asked_about(&by_nobody, 0.3, true), [0], "what is off topic to a reader is off topic");
-        assert_eq!(asked_about(&by_nobody, 0.3, false), [0, 1]);
+        let unjudged = JudgedClaim { judges: Vec::new(), ..claim(RULES, &[0.9, 0.1]) };
+        assert_eq!(asked_about(&unjudged, 0.3, true), [0], "what is off topic to a reader is off topic");
+        assert_eq!(asked_about(&unjudged, 0.3, false), [0, 1]);
     }
 
     #[test]
@@ -202,20 +202,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_reaches_its_passage_and_its_numbers() {
-        let mut judged = Judged { claims: vec![claim("model:minilm", &[0.1, 0.9, 0.1, 0.8])], ..Judged::default() };
-        let said = |stance| Some(Adjudication { stance, elsewhere: false });
-        let told = Adjudicated {
-            stances: vec![None, said(Stance::Supports)],
+    fn answer_reaches_its_passages_when_others_are_not_asked_about() {
+        let claims = vec![claim("model:minilm", &[0.1, 0.9, 0.1, 0.8])];
+        let mut judged = JudgedItem { claims, ..JudgedItem::default() };
+        let adjudication = |stance| Some(Adjudication { stance, elsewhere: false });
+        let answer = ClaimAdjudication {
+            stances: vec![None, adjudication(Stance::Supports)],
             verdict: Some(Verdict::Supported),
             confidence: None,
             justification: "So says [2], not [1].".to_owned(),
         };
-        assert_eq!(keep(&mut judged, &[vec![1, 3]], vec![told], "llm:x"), 1);
+        assert_eq!(keep(&mut judged, &[vec![1, 3]], vec![answer], "llm:x"), 1);
         let one = &judged.claims[0];
         let stances: Vec<Option<Stance>> = one.passages.iter().map(|p| p.adjudication.map(|a| a.stance)).collect();
         assert_eq!(stances, [None, None, None, Some(Stance::Supports)]);
-        assert_eq!(one.opinion.as_ref().map(|said| said.justification.as_str()), Some("So says [4], not [2]."));
+        assert_eq!(one.opinion.as_ref().map(|opinion| opinion.justification.as_str()), Some("So says [4], not [2]."));
         assert_eq!(one.judge(), "model:minilm+llm:x");
     }
 }

@@ -55,7 +55,7 @@ fn is_done(done: &[DonePhase], phase: Phase, hash: &str, request: &Request) -> b
         let redelivery = same_message && (request.redelivered || retry);
         let richer = row.phase == Phase::Two && phase == Phase::One;
         let same = row.phase == phase && (!row.degraded || redelivery);
-        same_content && (row.stands || redelivery) && (richer || same)
+        same_content && (row.is_current || redelivery) && (richer || same)
     })
 }
 
@@ -66,7 +66,7 @@ mod tests {
 
     fn row(phase: Phase, hash: &str, degraded: bool, message: Option<&str>) -> DonePhase {
         let message_id = message.map(str::to_owned);
-        DonePhase { phase, content_hash: hash.into(), degraded, message_id, sent_at: None, stands: true }
+        DonePhase { phase, content_hash: hash.into(), degraded, message_id, sent_at: None, is_current: true }
     }
 
     fn request(message: Option<&str>, redelivered: bool) -> Request {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_edited_back_is_judged_again_but_not_for_an_old_delivery() {
-        let edited = [DonePhase { stands: false, ..row(Phase::Two, "first", false, Some("m1")) }];
+        let edited = [DonePhase { is_current: false, ..row(Phase::Two, "first", false, Some("m1")) }];
         assert!(!is_done(&edited, Phase::Two, "first", &request(Some("m3"), false)), "another text's result is stored");
         assert!(is_done(&edited, Phase::Two, "first", &request(Some("m1"), true)), "the edit stays");
     }

@@ -57,7 +57,7 @@ fn changes<'a>(before: &'a ItemResult, after: &'a ItemResult) -> Vec<(&'a ClaimR
 }
 
 /// Returns true if an answer changed, or claims were added or removed.
-pub fn tells(before: &ItemResult, after: &ItemResult) -> bool {
+pub fn has_changes(before: &ItemResult, after: &ItemResult) -> bool {
     !changes(before, after).is_empty() || has_other_claims(before, after)
 }
 
@@ -84,16 +84,16 @@ impl Messages {
                 "before": answer(was), "after": answer(is),
             });
             let suffix = format!("{}:changed", is.claim_id);
-            messages.tell(Event::ClaimChanged, &body, item_id, &suffix, at, listeners);
+            messages.add(Event::ClaimChanged, &body, item_id, &suffix, at, listeners);
         }
         let body = json!({
             "schema": 1, "item_id": item_id, "why": why, "at": at, "claims": ids, "result": after,
         });
-        messages.tell(Event::ItemUpdated, &body, item_id, "updated", at, listeners);
+        messages.add(Event::ItemUpdated, &body, item_id, "updated", at, listeners);
         messages
     }
 
-    fn tell(
+    fn add(
         &mut self,
         event: Event,
         body: &Value,
@@ -114,7 +114,7 @@ impl Messages {
             });
         }
         let moment = at.to_rfc3339_opts(SecondsFormat::Millis, true);
-        let wanted = listeners.webhooks.iter().filter(|webhook| webhook.wants(event));
+        let wanted = listeners.webhooks.iter().filter(|webhook| webhook.subscribes_to(event));
         self.webhooks.extend(wanted.map(|webhook| WebhookDraft {
             webhook: webhook.name.clone(),
             event,

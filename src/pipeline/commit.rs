@@ -8,10 +8,10 @@ use chrono::TimeDelta;
 use serde_json::json;
 
 use super::changed::{Messages, Rejudging};
-use super::decide::Decided;
+use super::decide::DecidedClaim;
 use super::fact_check::Reviews;
-use super::judge::Judged;
-use super::normalise::Normal;
+use super::judge::JudgedItem;
+use super::normalise::NormalisedItem;
 use super::page::PreparedPage;
 use super::services::WebhookTarget;
 use super::{PipelineError, Request, Services};
@@ -20,7 +20,7 @@ use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
 use crate::domain::{Event, Item, MessageId, ids};
 use crate::providers::knowledge;
 use crate::store::{
-    ClaimCommit, Commit, Committed, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
+    ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
 };
 
 /// Smallest step between dates of messages: one millisecond.
@@ -37,12 +37,12 @@ pub(super) async fn commit(
     phase: Phase,
     start: &RunStart,
     hash: &str,
-    normal: &Normal,
-    decided: &[Decided],
-    judged: &Judged,
+    normal: &NormalisedItem,
+    decided: &[DecidedClaim],
+    judged: &JudgedItem,
     reviews: &Reviews,
     result: &mut ItemResult,
-) -> Result<Committed, PipelineError> {
+) -> Result<CommitOutcome, PipelineError> {
     let rules = services.rules.current();
     let threshold = request.item.options.confidence_threshold();
     loop {
@@ -87,11 +87,11 @@ pub(super) async fn commit(
         };
         match services.store.commit(&commit, services.settings.dedup_similarity).await? {
             // Terminates: each repetition means that another run was written.
-            Committed::TooEarly(last) => {
+            CommitOutcome::TooEarly(last) => {
                 result.enriched_at = services.clock.now().max(last + NEXT);
             }
             committed => {
-                for page in fresh.iter().filter(|_| committed == Committed::Written) {
+                for page in fresh.iter().filter(|_| committed == CommitOutcome::Written) {
                     page.stored.store(true, Ordering::Relaxed);
                 }
                 return Ok(committed);
@@ -140,7 +140,7 @@ fn evidence_claims(
     services: &Services,
     embedder: &str,
     fresh: &[&std::sync::Arc<PreparedPage>],
-    judged: &Judged,
+    judged: &JudgedItem,
 ) -> Vec<EvidenceClaimRow> {
     let mut rows: Vec<EvidenceClaimRow> = Vec::new();
     // Own texts are queried directly.
@@ -172,20 +172,20 @@ fn evidence_claims(
 }
 
 /// Returns the judged passages of the evidence store. One is deciding if it and the verdict take a side.
-fn uses(floor: f64, decided: &[Decided], judged: &Judged) -> Vec<EvidenceUse> {
+fn uses(floor: f64, decided: &[DecidedClaim], judged: &JudgedItem) -> Vec<EvidenceUse> {
     let claims = decided.iter().zip(&judged.claims);
     claims
         .flat_map(|(one, seen)| {
-            let says = one.result.verdict.needs_evidence();
-            seen.passages.iter().map(move |passage| (says, passage))
+            let takes_a_side = one.result.verdict.needs_evidence();
+            seen.passages.iter().map(move |passage| (takes_a_side, passage))
         })
         .filter(|(_, passage)| passage.provider == knowledge::NAME && passage.relevance >= floor)
-        .map(|(says, passage)| EvidenceUse {
+        .map(|(takes_a_side, passage)| EvidenceUse {
             evidence_id: passage.evidence_id.clone(),
             claim_hash: ids::sentence_hash(&passage.passage),
             passage_hash: ids::passage_hash(&passage.passage),
             relevance: passage.relevance,
-            deciding: says && passage.stance() != Stance::Neutral,
+            deciding: takes_a_side && passage.stance() != Stance::Neutral,
         })
         .collect()
 }
@@ -255,7 +255,10 @@ fn hooks(services: &Services, result: &ItemResult, outgoing: &[OutgoingEvent]) -
         message_id: OutgoingEvent::id(result, &outgoing.suffix),
     };
     let wanted = services.settings.webhooks.iter().flat_map(|webhook| {
-        outgoing.iter().filter(|outgoing| webhook.wants(outgoing.event)).map(move |outgoing| (webhook, outgoing))
+        outgoing
+            .iter()
+            .filter(|outgoing| webhook.subscribes_to(outgoing.event))
+            .map(move |outgoing| (webhook, outgoing))
     });
     wanted.map(|(webhook, outgoing)| draft(webhook, outgoing)).collect()
 }

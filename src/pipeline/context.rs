@@ -2,9 +2,9 @@
 //! It calls no provider and no model; the caller sets explanation and summary.
 //! To add a digest line, extend `lines`.
 
-use super::decide::Decided;
+use super::decide::DecidedClaim;
 use super::fact_check::Reviews;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::rounding::round;
 use super::{Journal, Request, Services};
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
@@ -23,8 +23,8 @@ const BULLET_CHARS: usize = 280;
 pub(super) fn assemble(
     services: &Services,
     request: &Request,
-    normal: &Normal,
-    decided: &[Decided],
+    normal: &NormalisedItem,
+    decided: &[DecidedClaim],
     reviews: &Reviews,
     also_reported_by: Vec<String>,
     journal: &Journal,
@@ -85,8 +85,8 @@ pub(super) fn carry(result: &mut ItemResult, claims_per_item: usize) {
 }
 
 /// Returns the most check-worthy checkable claim, the first of equals; otherwise the first claim.
-pub(super) fn main_result(decided: &[Decided]) -> Option<&ClaimResult> {
-    let mut best: Option<&Decided> = None;
+pub(super) fn main_result(decided: &[DecidedClaim]) -> Option<&ClaimResult> {
+    let mut best: Option<&DecidedClaim> = None;
     for one in decided {
         let better = best.is_none_or(|known| {
             (one.checkable && !known.checkable)

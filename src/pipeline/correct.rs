@@ -12,7 +12,7 @@ use crate::domain::result::BorneOut;
 use crate::inference::Pair;
 use crate::inference::llm::correction::{WrongClaim, question, read};
 use crate::inference::llm::{LlmError, Purpose};
-use crate::judging::correction::{self, Asked, Found, Proposal, Subject, propose};
+use crate::judging::correction::{self, CorrectionInput, Proposal, ProposalSupport, Subject, propose};
 use crate::judging::numbers;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
 use crate::telemetry::metrics;
@@ -26,7 +26,7 @@ struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    fn new(claim: Subject<'a>, found: &Found<'a>, proposal: Proposal) -> Self {
+    fn new(claim: Subject<'a>, found: &CorrectionInput<'a>, proposal: Proposal) -> Self {
         let passages = proposal.passages.iter().filter_map(|index| found.passages.get(*index)).collect();
         Self { claim, proposal, passages }
     }
@@ -35,15 +35,15 @@ impl<'a> Question<'a> {
 /// Returns the judged proposal per claim, in order; `None` without a proposal.
 pub(super) async fn ask(
     services: &Services,
-    claims: &[(Subject<'_>, Found<'_>)],
+    claims: &[(Subject<'_>, CorrectionInput<'_>)],
     journal: &Journal,
-) -> Result<Vec<Option<Asked>>, PipelineError> {
+) -> Result<Vec<Option<ProposalSupport>>, PipelineError> {
     let by_rule: Vec<Option<Question<'_>>> = claims
         .iter()
         .map(|(claim, found)| propose(claim, found).map(|proposal| Question::new(*claim, found, proposal)))
         .collect();
     let mut asked = judged(services, &by_rule, journal).await?;
-    let Some(texts) = worded_anew(services, claims, &asked, journal).await else { return Ok(asked) };
+    let Some(texts) = texts_by_model(services, claims, &asked, journal).await else { return Ok(asked) };
     let worded: Vec<Option<Question<'_>>> = claims
         .iter()
         .zip(&texts)
@@ -66,15 +66,15 @@ pub(super) async fn ask(
 }
 
 /// Whether the proposal replaces the claim, not only quotes a passage.
-fn is_replaced((claim, found): &(Subject<'_>, Found<'_>), asked: Option<&Asked>) -> bool {
+fn is_replaced((claim, found): &(Subject<'_>, CorrectionInput<'_>), asked: Option<&ProposalSupport>) -> bool {
     asked.is_some() && correction::correct(claim, found, asked).is_some_and(|text| !text.borne_out.is_empty())
 }
 
 /// Returns a language model's texts for claims without a valid proposal; `None` if it failed.
-async fn worded_anew(
+async fn texts_by_model(
     services: &Services,
-    claims: &[(Subject<'_>, Found<'_>)],
-    asked: &[Option<Asked>],
+    claims: &[(Subject<'_>, CorrectionInput<'_>)],
+    asked: &[Option<ProposalSupport>],
     journal: &Journal,
 ) -> Option<Vec<Option<String>>> {
     let model = services.language_model_for(Purpose::Correct)?;
@@ -93,15 +93,15 @@ async fn worded_anew(
     let question = question(&wrong)?;
     let is_read = |answer: &serde_json::Value| read(answer, wrong.len()).is_some();
     let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
-    let told = answer.and_then(|answer| {
+    let corrected = answer.and_then(|answer| {
         let unreadable =
             || LlmError::Unreadable { detail: "it words none of the claims it was asked about".to_owned() };
         read(&answer.value, wrong.len()).ok_or_else(unreadable)
     });
-    match told {
-        Ok(told) => {
+    match corrected {
+        Ok(corrected) => {
             let mut texts: Vec<Option<String>> = claims.iter().map(|_| None).collect();
-            for (place, text) in places.into_iter().zip(told) {
+            for (place, text) in places.into_iter().zip(corrected) {
                 if let Some(slot) = texts.get_mut(place) {
                     *slot = text;
                 }
@@ -120,7 +120,7 @@ async fn judged(
     services: &Services,
     questions: &[Option<Question<'_>>],
     journal: &Journal,
-) -> Result<Vec<Option<Asked>>, PipelineError> {
+) -> Result<Vec<Option<ProposalSupport>>, PipelineError> {
     let wanted = || questions.iter().flatten();
     let texts: Vec<&str> = wanted()
         .flat_map(|question| {
@@ -144,7 +144,7 @@ async fn judged(
     let mut judged = services.stances(&pairs, journal).await?.into_iter().zip(&pairs).map(|(judgement, pair)| {
         numbers::apply(judgement.probabilities, &numbers::compare(&pair.claim, &pair.passage)).entail
     });
-    let mut answer = |question: &Question<'_>| Asked {
+    let mut answer = |question: &Question<'_>| ProposalSupport {
         text: question.proposal.text.clone(),
         borne_out: question
             .passages

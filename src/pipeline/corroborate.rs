@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use chrono::TimeDelta;
 
 use super::languages::plain;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
 use crate::telemetry::metrics;
@@ -17,7 +17,7 @@ const MAX_CHANNELS: i64 = 10;
 pub(super) async fn channels(
     services: &Services,
     item: &Item,
-    normal: &Normal,
+    normal: &NormalisedItem,
     journal: &Journal,
 ) -> Result<Vec<String>, PipelineError> {
     let own = plain(item.channel.as_deref().unwrap_or_default());

@@ -23,7 +23,7 @@ pub(super) fn credit(
 #[cfg(test)]
 mod tests {
     #[test]
-    fn an_agency_in_the_byline_goes_before_the_publisher_and_a_name_like_any_other_says_nothing() {
+    fn agency_is_credited_before_the_publisher_when_the_byline_names_it() {
         let credit = |author: Option<&str>, publisher: Option<&str>, site: Option<&str>| {
             super::credit(author, publisher.map(str::to_owned), site.map(str::to_owned), "dailypost.example")
         };

@@ -10,18 +10,18 @@ mod words;
 
 use super::claims::Claim;
 use super::fact_check::Reviews;
-use super::judge::{Judged, JudgedClaim};
-use super::normalise::Normal;
+use super::judge::{JudgedClaim, JudgedItem};
+use super::normalise::NormalisedItem;
 use super::rounding::round;
-use super::shown::{self, Showable};
+use super::shown::{self, ShowableCounts};
 use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, PassageRules, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
 use crate::judging::cited_text::renumbered;
-use crate::judging::correction::{self, Asked, Found, Subject};
+use crate::judging::correction::{self, CorrectionInput, ProposalSupport, Subject};
 use crate::judging::decision::JudgeKind;
-use crate::judging::explanations::{Unchecked, explain};
+use crate::judging::explanations::{UncheckedPart, explain};
 use crate::judging::justification;
 use crate::judging::labels::ReaderLanguage;
 use crate::judging::numbers::NumberCheck;
@@ -32,14 +32,14 @@ use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 pub const BY_FACT_CHECK: &str = "fact_check";
 
 #[derive(Debug)]
-pub(crate) struct Decided {
+pub(crate) struct DecidedClaim {
     pub(crate) result: ClaimResult,
     pub(crate) claim_date: Option<DateTime<Utc>>,
     pub(crate) check_worthiness: f64,
     pub(crate) checkable: bool,
 }
 
-impl Decided {
+impl DecidedClaim {
     fn of(claim: &Claim, result: ClaimResult) -> Self {
         let Claim { date, check_worthiness, .. } = *claim;
         Self { result, claim_date: date, check_worthiness, checkable: claim.checkable() }
@@ -51,12 +51,12 @@ pub(super) async fn decide(
     services: &Services,
     request: &Request,
     phase: Phase,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
-    judged: &Judged,
+    judged: &JudgedItem,
     reviews: &Reviews,
     journal: &Journal,
-) -> Result<Vec<Decided>, PipelineError> {
+) -> Result<Vec<DecidedClaim>, PipelineError> {
     let empty = JudgedClaim::default();
     let scoring = &services.settings.scoring;
     let context = |claim: &Claim, seen: &JudgedClaim| ClaimContext {
@@ -74,21 +74,22 @@ pub(super) async fn decide(
         let reviews: &[MatchedReview] = reviews.get(position).map_or(&[], Vec::as_slice);
         let mut assessment = assess(&context(claim, seen), &seen.passages, reviews);
         let words = words::take_over(claim, seen, &mut assessment, language, scoring, journal);
-        let heard = words::heard(&assessment, &seen.judge(), scoring, &seen.passages);
-        Assessed { claim, seen, reviews, assessment, words, heard }
+        let passages = words::with_deciding_stances(&assessment, &seen.judge(), scoring, &seen.passages);
+        AssessedClaim { claim, seen, reviews, assessment, words, passages }
     };
-    let assessed: Vec<Assessed<'_>> = claims.iter().enumerate().map(assessed).collect();
+    let assessed: Vec<AssessedClaim<'_>> = claims.iter().enumerate().map(assessed).collect();
     let floor = scoring.relevance_floor;
-    let showable: Vec<Showable> = assessed.iter().map(|one| Showable::of(&one.heard, &one.assessment, floor)).collect();
+    let showable: Vec<ShowableCounts> =
+        assessed.iter().map(|one| ShowableCounts::of(&one.passages, &one.assessment, floor)).collect();
     let shares = shown::shares(&showable, services.settings.passages_shown);
     let wanted = request.item.options.auto_correct();
-    let wrong: Vec<(Subject<'_>, Found<'_>)> =
+    let wrong: Vec<(Subject<'_>, CorrectionInput<'_>)> =
         assessed.iter().filter(|_| wanted).map(|one| one.to_correct(scoring)).collect();
     let asked = correct::ask(services, &wrong, journal).await?;
     let mut decided = Vec::with_capacity(claims.len());
     for (position, (one, share)) in assessed.iter().zip(shares).enumerate() {
-        let Assessed { claim, seen, .. } = *one;
-        let told = DecisionInput {
+        let AssessedClaim { claim, seen, .. } = *one;
+        let input = DecisionInput {
             claim_id: &claim.id,
             text: &claim.text,
             shown: &claim.shown,
@@ -109,14 +110,14 @@ pub(super) async fn decide(
             rules: &seen.rules,
             reviews: one.reviews,
         };
-        let result = result(&told, &one.assessment, scoring, share);
+        let result = result(&input, &one.assessment, scoring, share);
         journal.trace(line(&result, &claim.text));
-        decided.push(Decided::of(claim, result));
+        decided.push(DecidedClaim::of(claim, result));
     }
     Ok(decided)
 }
 
-struct Assessed<'a> {
+struct AssessedClaim<'a> {
     claim: &'a Claim,
     seen: &'a JudgedClaim,
     reviews: &'a [MatchedReview],
@@ -124,16 +125,16 @@ struct Assessed<'a> {
     /// Accepted justification of a language model.
     words: Option<String>,
     /// With the stances of the judges that decided.
-    heard: Cow<'a, [JudgedPassage]>,
+    passages: Cow<'a, [JudgedPassage]>,
 }
 
-impl Assessed<'_> {
-    fn to_correct<'a>(&'a self, scoring: &'a Scoring) -> (Subject<'a>, Found<'a>) {
+impl AssessedClaim<'_> {
+    fn to_correct<'a>(&'a self, scoring: &'a Scoring) -> (Subject<'a>, CorrectionInput<'a>) {
         let profile = &self.claim.profile;
         let language = profile.language.as_deref();
-        let found = Found {
+        let found = CorrectionInput {
             assessment: &self.assessment,
-            passages: &self.heard,
+            passages: &self.passages,
             checks: &self.seen.checks,
             reviews: self.reviews,
             scoring,
@@ -173,7 +174,7 @@ pub(super) struct DecisionInput<'a> {
     /// Relative dates count from here.
     pub(super) reference: Option<DateTime<Utc>>,
     pub(super) claim_language: Option<&'a str>,
-    pub(super) asked: Option<&'a Asked>,
+    pub(super) asked: Option<&'a ProposalSupport>,
     /// Accepted justification; `[N]` is a position in `passages`, from 1.
     pub(super) words: Option<&'a str>,
     pub(super) passages: &'a [JudgedPassage],
@@ -185,24 +186,24 @@ pub(super) struct DecisionInput<'a> {
 
 /// Builds the result. Passages below the relevance floor are shown only if cited.
 pub(super) fn result(
-    told: &DecisionInput<'_>,
+    input: &DecisionInput<'_>,
     assessment: &Assessment,
     scoring: &Scoring,
     shown: usize,
 ) -> ClaimResult {
-    let DecisionInput { checks, reviews, .. } = *told;
-    let kind = JudgeKind::of(&told.judge);
-    let heard = words::heard(assessment, &told.judge, scoring, told.passages);
-    let passages = &*heard;
+    let DecisionInput { checks, reviews, .. } = *input;
+    let kind = JudgeKind::of(&input.judge);
+    let judged = words::with_deciding_stances(assessment, &input.judge, scoring, input.passages);
+    let passages = &*judged;
     let floor = scoring.relevance_floor;
     let correct = || {
-        let claim = Subject { text: told.text, language: told.claim_language, reference: told.reference };
-        let found = Found { assessment, passages, checks, reviews, scoring };
-        correction::correct(&claim, &found, told.asked)
+        let claim = Subject { text: input.text, language: input.claim_language, reference: input.reference };
+        let found = CorrectionInput { assessment, passages, checks, reviews, scoring };
+        correction::correct(&claim, &found, input.asked)
     };
-    let correction = told.auto_correct.then(correct).flatten();
+    let correction = input.auto_correct.then(correct).flatten();
     let mut notes = assessment.notes.clone();
-    if told.only_fact_checks {
+    if input.only_fact_checks {
         notes.push(Note::Phase1Only);
     }
     let on_topic = passages.iter().any(|passage| passage.relevance >= floor);
@@ -222,13 +223,13 @@ pub(super) fn result(
         ..assessment.clone()
     };
     ClaimResult {
-        claim_id: told.claim_id.to_owned(),
-        text: told.shown.to_owned(),
-        kind: told.kind,
-        source: told.source,
-        entities: told.entities.to_vec(),
-        why_checkable: told.why_checkable.map(str::to_owned),
-        judge: if assessment.by_fact_check { BY_FACT_CHECK.to_owned() } else { told.judge.clone() },
+        claim_id: input.claim_id.to_owned(),
+        text: input.shown.to_owned(),
+        kind: input.kind,
+        source: input.source,
+        entities: input.entities.to_vec(),
+        why_checkable: input.why_checkable.map(str::to_owned),
+        judge: if assessment.by_fact_check { BY_FACT_CHECK.to_owned() } else { input.judge.clone() },
         verdict: assessment.verdict,
         decisive: assessment.decisive,
         confidence: round(assessment.confidence),
@@ -238,12 +239,12 @@ pub(super) fn result(
         contradiction: assessment.contradiction,
         notes,
         features: assessment.features,
-        decision: assessment.decision.as_ref().map(|decision| rounded(decision, told.rules)),
-        justification: justification(told, &as_shown, &passages_shown, &order),
+        decision: assessment.decision.as_ref().map(|decision| rounded(decision, input.rules)),
+        justification: justification(input, &as_shown, &passages_shown, &order),
         citations: as_shown.citations.iter().filter_map(|cited| u32::try_from(cited + 1).ok()).collect(),
         evidence: order
             .iter()
-            .filter_map(|position| Some((told.passages.get(*position)?, passages.get(*position)?)))
+            .filter_map(|position| Some((input.passages.get(*position)?, passages.get(*position)?)))
             .enumerate()
             .map(|(number, (own, read))| evidence_row(number, own, read.stance()))
             .collect(),
@@ -253,21 +254,21 @@ pub(super) fn result(
 
 /// Explains the verdict, or why there is no check. `order` lists the shown passages.
 fn justification(
-    told: &DecisionInput<'_>,
+    input: &DecisionInput<'_>,
     assessment: &Assessment,
     passages: &[JudgedPassage],
     order: &[usize],
 ) -> String {
-    if let Some(words) = told.words {
+    if let Some(words) = input.words {
         // Readers of other languages see only the notes.
-        let reader = ReaderLanguage::of(told.language);
-        let is_read = reader != ReaderLanguage::English || told.language.is_none_or(|code| code.starts_with("en"));
+        let reader = ReaderLanguage::of(input.language);
+        let is_read = reader != ReaderLanguage::English || input.language.is_none_or(|code| code.starts_with("en"));
         let caveats = if is_read { justification::caveats(assessment, passages, reader) } else { Vec::new() };
         return std::iter::once(renumbered(words, order)).chain(caveats).collect::<Vec<_>>().join(" ");
     }
-    match Unchecked::of(told.kind, told.text) {
-        Some(unchecked @ (Unchecked::Opinion | Unchecked::Ambiguous)) => explain(unchecked, told.language),
-        _ => justification::justify(assessment, passages, told.reviews, told.language),
+    match UncheckedPart::of(input.kind, input.text) {
+        Some(unchecked @ (UncheckedPart::Opinion | UncheckedPart::Ambiguous)) => explain(unchecked, input.language),
+        _ => justification::justify(assessment, passages, input.reviews, input.language),
     }
 }
 
@@ -284,7 +285,7 @@ fn evidence_row(number: usize, passage: &JudgedPassage, stance: Stance) -> Evide
         passage: passage.passage.clone(),
         stance,
         judge: passage.judge.clone(),
-        llm_stance: passage.adjudication.map(|said| said.stance),
+        llm_stance: passage.adjudication.map(|one| one.stance),
         entail: round(passage.entail),
         contradict: round(passage.contradict),
         neutral: round(passage.neutral),

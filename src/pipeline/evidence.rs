@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::claims::Claim;
-use super::judge::Judged;
+use super::judge::JudgedItem;
 use super::model_search::{self, Evidence};
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::read::Pages;
 use super::{Journal, PipelineError, Request, Services, adjudicate, judge, measured, rank, read, retrieve, timed};
 use crate::domain::evidence::JudgedPassage;
@@ -15,11 +15,11 @@ use crate::domain::evidence::JudgedPassage;
 pub(super) async fn evidence(
     services: &Services,
     request: &Request,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
     reviewed: &[bool],
     journal: &Journal,
-) -> Result<Judged, PipelineError> {
+) -> Result<JudgedItem, PipelineError> {
     let item = &request.item;
     let of_providers = async || -> Result<Evidence, PipelineError> {
         let found =
@@ -29,8 +29,9 @@ pub(super) async fn evidence(
         let judged = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
         Ok((pages, judged))
     };
-    let beside = Box::pin(model_search::beside(services, item, claims, reviewed, journal, Box::pin(of_providers())));
-    let ((mut pages, before), cited) = beside.await?;
+    let searching =
+        Box::pin(model_search::in_parallel(services, item, claims, reviewed, journal, Box::pin(of_providers())));
+    let ((mut pages, before), cited) = searching.await?;
     let Some(cited) = cited else { return Ok(before) };
     let mut more = timed("read", journal, read::read(services, item, &cited, journal)).await?;
     model_search::without_own(services, item, &mut more);
@@ -43,7 +44,7 @@ pub(super) async fn evidence(
 }
 
 /// Keeps earlier stances, because the second call may fail for lack of time or budget.
-fn carry(before: &Judged, again: &mut Judged) {
+fn carry(before: &JudgedItem, again: &mut JudgedItem) {
     for (before, again) in before.claims.iter().zip(&mut again.claims) {
         let mut carried = false;
         for passage in again.passages.iter_mut().filter(|passage| passage.adjudication.is_none()) {
@@ -52,9 +53,9 @@ fn carry(before: &Judged, again: &mut Judged) {
             passage.adjudication = before.passages.iter().find(is_same).and_then(|one| one.adjudication);
             carried |= passage.adjudication.is_some();
         }
-        let is_heard = |judge: &&Arc<str>| judge.split('+').any(judge::is_adjudicator);
-        if carried && !again.judges.iter().any(|judge| is_heard(&judge)) {
-            again.judges.extend(before.judges.iter().filter(is_heard).cloned());
+        let has_adjudicator = |judge: &&Arc<str>| judge.split('+').any(judge::is_adjudicator);
+        if carried && !again.judges.iter().any(|judge| has_adjudicator(&judge)) {
+            again.judges.extend(before.judges.iter().filter(has_adjudicator).cloned());
         }
         // The opinion cites passages by position.
         let is_in_place = before
@@ -71,11 +72,11 @@ fn carry(before: &Judged, again: &mut Judged) {
 async fn judged(
     services: &Services,
     request: &Request,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
     pages: &Pages,
     journal: &Journal,
-) -> Result<Judged, PipelineError> {
+) -> Result<JudgedItem, PipelineError> {
     let candidates = timed("rank", journal, rank::rank(services, claims, pages, journal)).await?;
     let mut judged =
         timed("judge", journal, judge::judge(services, normal, claims, candidates, pages, journal)).await?;
@@ -92,42 +93,44 @@ mod tests {
     use crate::judging::samples::passage;
     use crate::pipeline::judge::{JudgedClaim, Opinion};
 
-    fn told(id: &str, adjudication: Option<Stance>) -> JudgedPassage {
+    fn labelled(id: &str, adjudication: Option<Stance>) -> JudgedPassage {
         let adjudication = adjudication.map(|stance| Adjudication { stance, elsewhere: false });
         JudgedPassage { adjudication, ..passage(id, 0.1, 0.1) }
     }
 
     #[test]
-    fn what_was_said_of_a_passage_stands_where_nobody_is_heard_again() {
+    fn adjudication_is_kept_when_no_adjudicator_answers_again() {
         let opinion = Some(Opinion { verdict: Verdict::Supported, justification: "So says [1].".to_owned() });
         let claim = |judges: &[&str], passages| JudgedClaim {
             judges: judges.iter().map(|judge| Arc::from(*judge)).collect(),
             passages,
             ..JudgedClaim::default()
         };
-        let first = JudgedClaim { opinion, ..claim(&["rules", "llm:x"], vec![told("a", Some(Stance::Supports))]) };
-        let before = Judged { claims: vec![first], ..Judged::default() };
-        let mut again =
-            Judged { claims: vec![claim(&["rules"], vec![told("a", None), told("b", None)])], ..Judged::default() };
+        let first = JudgedClaim { opinion, ..claim(&["rules", "llm:x"], vec![labelled("a", Some(Stance::Supports))]) };
+        let before = JudgedItem { claims: vec![first], ..JudgedItem::default() };
+        let mut again = JudgedItem {
+            claims: vec![claim(&["rules"], vec![labelled("a", None), labelled("b", None)])],
+            ..JudgedItem::default()
+        };
         carry(&before, &mut again);
         let one = &again.claims[0];
-        assert_eq!(one.passages[0].adjudication.map(|said| said.stance), Some(Stance::Supports));
+        assert_eq!(one.passages[0].adjudication.map(|one| one.stance), Some(Stance::Supports));
         assert_eq!(one.passages[1].adjudication, None);
         assert_eq!(one.judge(), "rules+llm:x");
         assert!(one.opinion.is_some());
 
-        let mut moved = Judged {
-            claims: vec![claim(&["rules", "llm:x"], vec![told("b", Some(Stance::Neutral)), told("a", None)])],
-            ..Judged::default()
+        let mut moved = JudgedItem {
+            claims: vec![claim(&["rules", "llm:x"], vec![labelled("b", Some(Stance::Neutral)), labelled("a", None)])],
+            ..JudgedItem::default()
         };
         carry(&before, &mut moved);
         let one = &moved.claims[0];
         assert_eq!(
-            one.passages[0].adjudication.map(|said| said.stance),
+            one.passages[0].adjudication.map(|one| one.stance),
             Some(Stance::Neutral),
             "what was heard now stands"
         );
-        assert_eq!(one.passages[1].adjudication.map(|said| said.stance), Some(Stance::Supports));
+        assert_eq!(one.passages[1].adjudication.map(|one| one.stance), Some(Stance::Supports));
         assert!(one.opinion.is_none(), "[1] is another passage now");
         assert_eq!(one.judges.len(), 2);
     }

@@ -97,8 +97,11 @@ async fn linked(
     let now = Instant::now();
     let until = until.min(now + settings.per_link);
     // Degradations here are not the item's.
-    let own =
-        Journal { ask_until: until, anew: journal.anew, ..Journal::new(now, settings.per_link, journal.evaluated_at) };
+    let own = Journal {
+        ask_until: until,
+        is_rejudging: journal.is_rejudging,
+        ..Journal::new(now, settings.per_link, journal.evaluated_at)
+    };
     let cached = services.page_cache.get(key.as_str()).await.filter(|page| page.expires_at > journal.evaluated_at);
     let known = stored.iter().find(|source| source.url == key.as_str());
     let read = one(services, &candidate, cached, known, rules, &own).await;

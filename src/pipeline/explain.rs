@@ -2,17 +2,17 @@
 //! Steps: find the reason, ask a language model if enabled, check its text.
 //! Unsupported text is never used; fixed sentences replace it.
 
-use super::decide::Decided;
+use super::decide::DecidedClaim;
 use super::language_model::unworded;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::{Journal, Services, context};
 use crate::domain::Item;
 use crate::inference::llm::explain::{question, read};
 use crate::inference::llm::{LlmError, Purpose};
-use crate::judging::explanations::{Unchecked, explain, verdict_in};
+use crate::judging::explanations::{UncheckedPart, explain, verdict_in};
 use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
-use crate::language::statements::{Silence, silence};
+use crate::language::statements::{NonStatement, non_statement};
 use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
 use crate::telemetry::metrics;
@@ -24,33 +24,35 @@ const SURE: f64 = 0.5;
 pub(super) async fn explanation(
     services: &Services,
     item: &Item,
-    normal: &Normal,
-    decided: &[Decided],
+    normal: &NormalisedItem,
+    decided: &[DecidedClaim],
     journal: &Journal,
 ) -> Option<String> {
     let text = item.texts().map(|(_, text)| text).next().unwrap_or_default();
     let unchecked = match context::main_result(decided) {
         None => {
             let text = text.to_owned();
-            Unchecked::NoClaim(services.on_thread(move || silence(&text)).await.unwrap_or(Silence::Vague))
+            UncheckedPart::NoClaim(
+                services.on_thread(move || non_statement(&text)).await.unwrap_or(NonStatement::Vague),
+            )
         }
-        Some(main) => Unchecked::of(main.kind, dates::without_written(&main.text))?,
+        Some(main) => UncheckedPart::of(main.kind, dates::without_written(&main.text))?,
     };
     let language = normal.language.as_deref();
     let fixed = explain(unchecked, language);
     let found = match unchecked {
-        Unchecked::NoClaim(silence) => silence.as_str(),
-        Unchecked::Ambiguous => "vague",
-        Unchecked::Opinion => "opinion",
+        UncheckedPart::NoClaim(non_statement) => non_statement.as_str(),
+        UncheckedPart::Ambiguous => "vague",
+        UncheckedPart::Opinion => "opinion",
         // Fixed text quotes the checked part.
-        Unchecked::Mixed { .. } => return Some(fixed),
+        UncheckedPart::Mixed { .. } => return Some(fixed),
     };
     let Some(model) = services.language_model_for(Purpose::Explain) else { return Some(fixed) };
     let Some(question) = question(text, found, detect::english_name(language)) else { return Some(fixed) };
     let unreadable = || LlmError::Unreadable { detail: "it explains nothing, or at too great a length".to_owned() };
     let is_read = |answer: &serde_json::Value| read(answer).is_some();
-    let told = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
-    match told.and_then(|answer| read(&answer.value).ok_or_else(unreadable)) {
+    let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
+    match answer.and_then(|answer| read(&answer.value).ok_or_else(unreadable)) {
         Ok(words) => match objection(&words, text, language) {
             None => {
                 journal.trace(format!("explain: worded by {}", model.name()));
@@ -71,12 +73,12 @@ pub(super) async fn explanation(
 
 /// Returns why the model's text is rejected, if it is.
 fn objection(words: &str, text: &str, language: Option<&str>) -> Option<String> {
-    let told = detect::detect(words);
-    if told.confidence >= SURE
-        && let (Some(told), Some(wanted)) = (told.language.as_deref(), language)
-        && wanted != told
+    let detected = detect::detect(words);
+    if detected.confidence >= SURE
+        && let (Some(found), Some(wanted)) = (detected.language.as_deref(), language)
+        && wanted != found
     {
-        return Some(format!("it is in {}", detect::english_name(Some(told))));
+        return Some(format!("it is in {}", detect::english_name(Some(found))));
     }
     if words.split_whitespace().any(is_address) {
         return Some("it holds an address".to_owned());
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_say_more_than_the_text_are_not_shown() {
+    fn explanation_is_rejected_when_it_adds_to_the_text() {
         let text = "Pizza from Luigi's is the best in the world!";
         let good = "You share an opinion about pizza. Tastes differ and cannot be checked; write what it is based on.";
         assert_eq!(objection(good, text, Some("en")), None);

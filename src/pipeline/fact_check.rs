@@ -8,16 +8,16 @@ use std::sync::Arc;
 use futures::future::join_all;
 
 use super::claims::Claim;
-use super::judge::Judged;
+use super::judge::JudgedItem;
 use super::{Journal, PipelineError, Request, Services, translate};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review, StanceProbabilities};
 use crate::domain::limits::{MAX_URL_BYTES, is_storable_url, storable_date};
 use crate::domain::verdict::{Relation, SourceType};
 use crate::inference::Pair;
-use crate::judging::fact_checks::{BothWays, ReviewSays};
+use crate::judging::fact_checks::{BidirectionalStance, ReviewFinding};
 use crate::judging::profile::TextProfile;
-use crate::judging::stance::UNDECIDED;
+use crate::judging::stance::MAX_UNDECIDED;
 use crate::judging::{fact_checks, ratings};
 use crate::language::queries::behind_names;
 use crate::providers::{Provider, Query};
@@ -62,7 +62,7 @@ pub(super) async fn of_pages(
     services: &Services,
     request: &Request,
     claims: &[Claim],
-    judged: &mut Judged,
+    judged: &mut JudgedItem,
     reviews: &mut Reviews,
     journal: &Journal,
 ) -> Result<(), PipelineError> {
@@ -79,19 +79,19 @@ pub(super) async fn of_pages(
     let mut count = 0;
     for ((claim, known), seen) in claims.iter().zip(reviews).zip(&mut judged.claims) {
         for page in checkers.iter().filter(|_| claim.checkable()) {
-            let told = match_reviews(services, claim, &page.claim_reviews, journal).await?;
+            let matched = match_reviews(services, claim, &page.claim_reviews, journal).await?;
             let own = seen.passages.iter_mut().filter(|passage| passage.evidence_id == page.id);
-            if told.iter().any(settles) {
-                own.for_each(stands_aside);
-            } else if told.iter().any(decides) {
+            if matched.iter().any(settles) {
+                own.for_each(neutralise);
+            } else if matched.iter().any(decides) {
                 own.for_each(cap_support);
             }
             // A looked-up review of the same page takes precedence.
-            let stands_for = |known: &MatchedReview, one: &MatchedReview| {
+            let replaces = |known: &MatchedReview, one: &MatchedReview| {
                 known.review.url == one.review.url && (settles(known) || known.review.claim == one.review.claim)
             };
-            let is_new = |review: &MatchedReview| !known.iter().any(|known| stands_for(known, review));
-            let new: Vec<MatchedReview> = told.into_iter().filter(is_new).collect();
+            let is_new = |review: &MatchedReview| !known.iter().any(|known| replaces(known, review));
+            let new: Vec<MatchedReview> = matched.into_iter().filter(is_new).collect();
             count += new.len();
             known.extend(new);
         }
@@ -104,14 +104,14 @@ pub(super) async fn of_pages(
 }
 
 /// Makes a passage neutral, because its page's review counts instead (`docs/scoring.md`: `e_max` and `c_max`).
-fn stands_aside(passage: &mut JudgedPassage) {
+fn neutralise(passage: &mut JudgedPassage) {
     (passage.entail, passage.contradict, passage.neutral) = (0.0, 0.0, 1.0);
 }
 
 /// Limits the support of a page with an undecided rating ("unproven"), which only reports the claim but may
 /// contradict it.
 fn cap_support(passage: &mut JudgedPassage) {
-    passage.entail = passage.entail.min(UNDECIDED);
+    passage.entail = passage.entail.min(MAX_UNDECIDED);
     // Adding zero turns -0.0 into 0.0.
     passage.neutral = (1.0 - passage.entail - passage.contradict).max(0.0) + 0.0;
 }
@@ -206,7 +206,7 @@ fn decides(matched: &MatchedReview) -> bool {
 
 /// Whether the review also has a usable rating.
 fn settles(matched: &MatchedReview) -> bool {
-    fact_checks::says(std::slice::from_ref(matched)) != ReviewSays::Nothing
+    fact_checks::combined_finding(std::slice::from_ref(matched)) != ReviewFinding::Nothing
 }
 
 /// Builds the query. Reviewed claims are one sentence, so the lead is reduced to its names.
@@ -244,15 +244,15 @@ async fn match_reviews(
     });
     let held: Vec<Arc<TextProfile>> = held.collect();
     let pairs = pairs(services, claim, &held, journal).await;
-    let said = both_ways(services, &pairs, journal).await?;
+    let stances = both_ways(services, &pairs, journal).await?;
     let matched: Vec<MatchedReview> = reviews
         .iter()
         .zip(&pairs)
-        .zip(said)
-        .map(|((review, Pair { claim: ours, passage: theirs }), said)| {
+        .zip(stances)
+        .map(|((review, Pair { claim: ours, passage: theirs }), stances)| {
             let (ours, theirs) = (by_words_alone(ours), by_words_alone(theirs));
-            let (relation, similarity) = match &said {
-                Some(said) => fact_checks::relation_by_meaning(&ours, &theirs, said),
+            let (relation, similarity) = match &stances {
+                Some(stances) => fact_checks::relation_by_meaning(&ours, &theirs, stances),
                 None => fact_checks::relation(&ours, &theirs),
             };
             MatchedReview {
@@ -316,7 +316,7 @@ async fn both_ways(
     services: &Services,
     pairs: &[Pair],
     journal: &Journal,
-) -> Result<Vec<Option<BothWays>>, PipelineError> {
+) -> Result<Vec<Option<BidirectionalStance>>, PipelineError> {
     let stance = &services.models.stance;
     let relevance = services.relevance(pairs, journal).await?;
     let floor = services.settings.scoring.relevance_floor;
@@ -329,14 +329,15 @@ async fn both_ways(
     let ours = probabilities(services, &chosen, journal).await?;
     // The weaker direction counts, so a weak first one decides.
     let turned = |pair: &Pair| Pair { claim: Arc::clone(&pair.passage), passage: Arc::clone(&pair.claim) };
-    let worth = chosen.iter().zip(&ours).filter(|(_, ours)| BothWays::is_worth_turning(ours));
+    let worth = chosen.iter().zip(&ours).filter(|(_, ours)| BidirectionalStance::needs_reverse(ours));
     let turned: Vec<Pair> = worth.map(|(pair, _)| turned(pair)).collect();
     let mut theirs = probabilities(services, &turned, journal).await?.into_iter();
     // The fallback adds nothing to the comparison by words.
     let is_judged = !journal.is_degraded_by(&Degradation::ModelFailed("stance".to_owned()));
     let mut both = ours.into_iter().map(|ours| {
-        let theirs = if BothWays::is_worth_turning(&ours) { theirs.next()? } else { StanceProbabilities::NEUTRAL };
-        is_judged.then_some(BothWays { ours, theirs })
+        let theirs =
+            if BidirectionalStance::needs_reverse(&ours) { theirs.next()? } else { StanceProbabilities::NEUTRAL };
+        is_judged.then_some(BidirectionalStance { ours, theirs })
     });
     Ok(asked.into_iter().map(|is_asked| if is_asked { both.next().flatten() } else { None }).collect())
 }
@@ -353,13 +354,13 @@ async fn probabilities(
 /// Keeps one review per page and reviewed claim, most similar first. Contradictory ratings by one page do not count.
 fn once_each(matched: &[MatchedReview]) -> Vec<MatchedReview> {
     let same = |a: &MatchedReview, b: &MatchedReview| a.review.url == b.review.url && a.review.claim == b.review.claim;
-    let says = |one: &MatchedReview| fact_checks::says(std::slice::from_ref(one));
+    let rating = |one: &MatchedReview| fact_checks::combined_finding(std::slice::from_ref(one));
     let is_at_odds = |one: &MatchedReview| {
-        matched.iter().any(|other| same(one, other) && settles(one) && settles(other) && says(one) != says(other))
+        matched.iter().any(|other| same(one, other) && settles(one) && settles(other) && rating(one) != rating(other))
     };
-    let (telling, silent): (Vec<&MatchedReview>, Vec<&MatchedReview>) = matched.iter().partition(|one| settles(one));
+    let (rated, unrated): (Vec<&MatchedReview>, Vec<&MatchedReview>) = matched.iter().partition(|one| settles(one));
     let mut kept: Vec<MatchedReview> = Vec::with_capacity(matched.len());
-    for one in telling.into_iter().chain(silent) {
+    for one in rated.into_iter().chain(unrated) {
         if !matched.iter().any(|other| same(one, other) && is_at_odds(other))
             && !kept.iter().any(|known| same(known, one))
         {

@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn ids_nobody_holds_are_forgotten() {
+    async fn lock_is_forgotten_when_no_task_holds_it() {
         let locks = ItemLocks::default();
         for number in 0..(FORGET_BEYOND * 2) {
             drop(locks.lock(&number.to_string()).await);

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::claims::Claim;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::page::PreparedPage;
 use super::rank::Ranked;
 use super::read::Pages;
 use super::translate::TRANSLATED;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
-use crate::domain::evidence::{JudgedPassage, StanceProbabilities, TAKES_A_SIDE};
+use crate::domain::evidence::{JudgedPassage, MIN_SIDE_PROBABILITY, StanceProbabilities};
 use crate::domain::result::PassageRules;
 use crate::domain::verdict::{Origin, SourceType, Verdict};
 use crate::inference::rules::RULES;
@@ -27,7 +27,7 @@ use crate::judging::profile::{EmbeddingSpace, SentenceProfile, TextProfile};
 use crate::judging::quality;
 
 #[derive(Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedItem {
     pub(crate) claims: Vec<JudgedClaim>,
     /// Including unreadable pages.
     pub(crate) pages: Vec<Arc<PreparedPage>>,
@@ -64,7 +64,7 @@ pub(super) fn is_adjudicator(part: &str) -> bool {
     ADJUDICATORS.iter().any(|kind| part.starts_with(kind))
 }
 
-impl Judged {
+impl JudgedItem {
     pub(crate) fn nothing(claims: usize) -> Self {
         Self { claims: vec![JudgedClaim::default(); claims], pages: Vec::new(), searched: false }
     }
@@ -91,14 +91,14 @@ impl JudgedClaim {
 
 pub(super) async fn judge(
     services: &Services,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
     candidates: Vec<Vec<Ranked>>,
     pages: &Pages,
     journal: &Journal,
-) -> Result<Judged, PipelineError> {
+) -> Result<JudgedItem, PipelineError> {
     let claims: Vec<(&Claim, Vec<Ranked>)> = claims.iter().zip(candidates).collect();
-    let judged = Judged {
+    let judged = JudgedItem {
         claims: passages_of(services, normal, &claims, JudgingDepth::Closely, journal).await?,
         pages: pages.read.iter().map(|read| Arc::clone(&read.page)).collect(),
         searched: pages.searched,
@@ -123,35 +123,35 @@ pub(super) enum JudgingDepth {
 
 pub(super) async fn passages_of(
     services: &Services,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[(&Claim, Vec<Ranked>)],
     look: JudgingDepth,
     journal: &Journal,
 ) -> Result<Vec<JudgedClaim>, PipelineError> {
-    let spoken = spoken(services, claims, look, journal).await?;
+    let stances = stances(services, claims, look, journal).await?;
     let pairs: Vec<&Pair> = claims.iter().flat_map(|(_, ranked)| ranked.iter().map(|entry| &entry.pair)).collect();
     // Each comparison costs a model run.
     let sided = pairs
         .iter()
-        .zip(&spoken)
-        .map(|(pair, said)| (look == JudgingDepth::Closely && said.takes_a_side()).then_some(*pair));
+        .zip(&stances)
+        .map(|(pair, stance)| (look == JudgingDepth::Closely && stance.takes_a_side()).then_some(*pair));
     let near = best_sentences(services, &sided.collect::<Vec<_>>(), journal).await;
-    let mut said = spoken.into_iter().zip(near);
+    let mut stances = stances.into_iter().zip(near);
     let mut judged = Vec::with_capacity(claims.len());
     for (claim, ranked) in claims {
         let mut one = JudgedClaim::default();
-        for ((position, entry), (said, near)) in ranked.iter().enumerate().zip(&mut said) {
+        for ((position, entry), (stance, near)) in ranked.iter().enumerate().zip(&mut stances) {
             let best = near.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-            let passage = figures(services, normal, claim, entry, &said, best, rank, journal);
-            if said.on_topic {
-                one.rules.extend(rules(&passage, entry, &said.check));
-                if !one.judges.contains(&said.judge) {
-                    one.judges.push(said.judge);
+            let passage = figures(services, normal, claim, entry, &stance, best, rank, journal);
+            if stance.on_topic {
+                one.rules.extend(rules(&passage, entry, &stance.check));
+                if !one.judges.contains(&stance.judge) {
+                    one.judges.push(stance.judge);
                 }
             }
             one.passages.push(passage);
-            one.checks.push(said.check);
+            one.checks.push(stance.check);
         }
         judged.push(one);
     }
@@ -168,12 +168,12 @@ struct PassageStance {
 
 impl PassageStance {
     fn takes_a_side(&self) -> bool {
-        self.on_topic && self.probabilities.entail.max(self.probabilities.contradict) >= TAKES_A_SIDE
+        self.on_topic && self.probabilities.entail.max(self.probabilities.contradict) >= MIN_SIDE_PROBABILITY
     }
 }
 
 /// Judges every passage, in order.
-async fn spoken(
+async fn stances(
     services: &Services,
     claims: &[(&Claim, Vec<Ranked>)],
     look: JudgingDepth,
@@ -188,16 +188,16 @@ async fn spoken(
     let asked: Vec<(&Claim, &Ranked)> = entries().filter(|(_, entry)| is_asked(entry)).collect();
     let mut by_model = judged_once(services, &asked, journal).await?.into_iter();
     let mut by_rule = services.stances_by_rule(&by_rule).await?.into_iter();
-    let mut spoken = Vec::new();
+    let mut stances = Vec::new();
     for (claim, entry) in entries() {
         let on_topic = entry.relevance >= floor;
         let Some(given) = (if is_asked(entry) { by_model.next() } else { by_rule.next() }) else { break };
         // In the original: translators change figures and dates most easily.
         let check = numbers::compare(&claim.profile, &entry.original);
         let probabilities = numbers::apply(given.probabilities, &check);
-        spoken.push(PassageStance { on_topic, probabilities, check, judge: given.judge });
+        stances.push(PassageStance { on_topic, probabilities, check, judge: given.judge });
     }
-    Ok(spoken)
+    Ok(stances)
 }
 
 fn rules(passage: &JudgedPassage, entry: &Ranked, check: &NumberCheck) -> Option<PassageRules> {
@@ -212,26 +212,27 @@ async fn judged_once(
     asked: &[(&Claim, &Ranked)],
     journal: &Journal,
 ) -> Result<Vec<Judgement>, PipelineError> {
-    let known: Vec<Option<Judgement>> = asked.iter().map(|(claim, entry)| claim.heard.get(&entry.pair)).collect();
+    let known: Vec<Option<Judgement>> = asked.iter().map(|(claim, entry)| claim.judgements.get(&entry.pair)).collect();
     let missing: Vec<&Ranked> =
         asked.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|((_, entry), _)| *entry).collect();
     let pairs: Vec<Pair> = missing.iter().map(|entry| entry.pair.clone()).collect();
-    let told = services.stances(&pairs, journal).await?;
-    let mut told = told.into_iter().zip(missing).map(|(judgement, entry)| said_so(judgement, entry));
+    let judgements = services.stances(&pairs, journal).await?;
+    let mut judgements =
+        judgements.into_iter().zip(missing).map(|(judgement, entry)| mark_translated(judgement, entry));
     // A fallback is not kept, because the model may answer next time.
     let failed = |part: &str| journal.is_degraded_by(&Degradation::ModelFailed(part.to_owned()));
     let is_kept = !failed("stance") && !failed("translator");
     let judged = asked.iter().zip(known).map_while(|((claim, entry), known)| {
-        let judgement = known.or_else(|| told.next())?;
+        let judgement = known.or_else(|| judgements.next())?;
         if is_kept {
-            claim.heard.keep(&entry.pair, &judgement);
+            claim.judgements.keep(&entry.pair, &judgement);
         }
         Some(judgement)
     });
     Ok(judged.collect())
 }
 
-fn said_so(judgement: Judgement, entry: &Ranked) -> Judgement {
+fn mark_translated(judgement: Judgement, entry: &Ranked) -> Judgement {
     if !entry.translated {
         return judgement;
     }
@@ -286,15 +287,15 @@ fn nearest_sentences<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<&
 #[expect(clippy::too_many_arguments, reason = "each is one figure of the passage; a struct would only rename them")]
 fn figures(
     services: &Services,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claim: &Claim,
     entry: &Ranked,
-    said: &PassageStance,
+    stance: &PassageStance,
     agreement: f64,
     rank: u32,
     journal: &Journal,
 ) -> JudgedPassage {
-    let (page, given) = (&entry.read.page, said.probabilities);
+    let (page, given) = (&entry.read.page, stance.probabilities);
     let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let dated = page.published_at.max(page.changed_at);
@@ -325,7 +326,7 @@ fn figures(
             entry.relevance,
             specificity,
         ),
-        num_ok: said.check.num_ok,
+        num_ok: stance.check.num_ok,
         independent_group: entry.group.clone(),
         source_type,
         origin: match entry.read.origin() {
@@ -335,7 +336,7 @@ fn figures(
         provider: entry.read.provider.to_owned(),
         rank,
         out_of_context: is_of_an_older_time(&claim.profile, page.published_at),
-        judge: Some(said.judge.as_ref().to_owned()),
+        judge: Some(stance.judge.as_ref().to_owned()),
         adjudication: None,
     }
 }
@@ -345,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_is_told_by_whom_it_was_judged() {
+    fn claim_names_each_kind_of_judge_when_several_judged() {
         let by = |judges: &[&str]| {
             let judges = judges.iter().map(|judge| Arc::from(*judge)).collect();
             JudgedClaim { judges, ..JudgedClaim::default() }.judge()

@@ -11,8 +11,8 @@ use futures::future::join_all;
 use tokio::time::Instant;
 
 use super::claims::Claim;
-use super::normalise::Normal;
-use super::queries::{Foreign, room_for_others, translated};
+use super::normalise::NormalisedItem;
+use super::queries::{ForeignQuery, room_for_others, translated};
 use super::{Journal, PipelineError, Services, translate};
 use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
@@ -45,13 +45,13 @@ impl LanguageRule {
     /// sequence.
     fn is_for<'a>(&self, channel: Option<&str>, texts: impl Fn() -> &'a [Vec<String>], language: Option<&str>) -> bool {
         let of_channel = channel.is_some_and(|channel| self.channels.iter().any(|own| plain(own) == plain(channel)));
-        let says = |keyword: &String| {
+        let is_mentioned = |keyword: &String| {
             // Stop words match every text.
             let wanted =
                 if tokens::content_stems(keyword, language).is_empty() { Vec::new() } else { stems(keyword, language) };
             !wanted.is_empty() && texts().iter().any(|text| text.windows(wanted.len()).any(|next| next == wanted))
         };
-        of_channel || self.keywords.iter().any(says)
+        of_channel || self.keywords.iter().any(is_mentioned)
     }
 }
 
@@ -61,12 +61,12 @@ fn stems(text: &str, language: Option<&str>) -> Vec<String> {
 
 /// A language to search in; `rule` is `None` if it is for every item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct SearchLanguage {
     language: String,
     rule: Option<String>,
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for SearchLanguage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.language)?;
         self.rule.as_ref().map_or(Ok(()), |rule| write!(f, " (rule {rule})"))
@@ -75,7 +75,7 @@ impl fmt::Display for Wanted {
 
 impl LanguagePolicy {
     /// Returns each language once: of rules, of every item, English.
-    fn languages(&self, item: &Item, normal: &Normal) -> Vec<Wanted> {
+    fn languages(&self, item: &Item, normal: &NormalisedItem) -> Vec<SearchLanguage> {
         let own = normal.language.as_deref();
         let texts = item.title.iter().map(String::as_str).chain(normal.texts.iter().map(|(_, text)| text.as_str()));
         let tags = normal.tags.iter().map(|tag| tag.text.as_str());
@@ -85,12 +85,12 @@ impl LanguagePolicy {
         let rules = self.rules.iter().filter(|rule| rule.is_for(item.channel.as_deref(), || texts.as_slice(), own));
         let of_rules = rules.flat_map(|rule| rule.languages.iter().map(|language| (language, Some(&rule.name))));
         let wanted = of_rules.chain(self.always.iter().chain(&english).map(|language| (language, None)));
-        let mut kept: Vec<Wanted> = Vec::new();
+        let mut kept: Vec<SearchLanguage> = Vec::new();
         for (language, rule) in wanted {
             // An uncertain text still gets English.
             let is_own = own == Some(language.as_str()) && !(normal.mixed && language == "en");
             if !is_own && kept.iter().all(|known| known.language != *language) {
-                kept.push(Wanted { language: language.clone(), rule: rule.cloned() });
+                kept.push(SearchLanguage { language: language.clone(), rule: rule.cloned() });
             }
         }
         kept
@@ -101,10 +101,10 @@ impl LanguagePolicy {
 pub(super) async fn languages_of(
     services: &Services,
     item: &Item,
-    normal: &Normal,
+    normal: &NormalisedItem,
     is_searched: impl Fn(&str) -> bool,
     journal: &Journal,
-) -> Result<Vec<Wanted>, PipelineError> {
+) -> Result<Vec<SearchLanguage>, PipelineError> {
     let settings = &services.settings;
     let room = room_for_others(settings.queries_per_claim);
     let wanted = if settings.languages.rules.is_empty() {
@@ -118,13 +118,13 @@ pub(super) async fn languages_of(
 }
 
 fn possible(
-    wanted: Vec<Wanted>,
+    wanted: Vec<SearchLanguage>,
     has_translator: bool,
     is_searched: impl Fn(&str) -> bool,
     room: usize,
     journal: &Journal,
-) -> Vec<Wanted> {
-    let mut kept: Vec<Wanted> = Vec::new();
+) -> Vec<SearchLanguage> {
+    let mut kept: Vec<SearchLanguage> = Vec::new();
     for wanted in wanted {
         let hindered = if !has_translator {
             Some("no translator is configured")
@@ -145,12 +145,12 @@ fn possible(
 pub(super) async fn in_other_languages(
     services: &Services,
     item: &Item,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claim: &Claim,
-    languages: &[Wanted],
+    languages: &[SearchLanguage],
     until: Instant,
     journal: &Journal,
-) -> Vec<Foreign> {
+) -> Vec<ForeignQuery> {
     let Some(translator) = services.translator.as_ref().filter(|_| !languages.is_empty()) else {
         return Vec::new();
     };
@@ -158,7 +158,7 @@ pub(super) async fn in_other_languages(
     let now = Instant::now();
     let until = now + until.saturating_duration_since(now) / SHARE;
     let asking = languages.iter().map(|wanted| translator.translate(&claim.text, from, &wanted.language, until));
-    let mut told: Vec<String> = Vec::with_capacity(languages.len());
+    let mut searched: Vec<String> = Vec::with_capacity(languages.len());
     let mut queries = Vec::with_capacity(languages.len());
     for (wanted, translation) in languages.iter().zip(join_all(asking).await) {
         translate::count(translator.as_ref(), &translation, journal);
@@ -168,7 +168,7 @@ pub(super) async fn in_other_languages(
                 let Some(foreign) = translated(&text, language, claim, item, services.settings.search_results) else {
                     continue;
                 };
-                told.push(wanted.to_string());
+                searched.push(wanted.to_string());
                 // Pages are also judged with this translation.
                 translate::keep(services, claim, language, TextProfile::clone(&foreign.profile), journal).await;
                 queries.push(foreign);
@@ -181,8 +181,8 @@ pub(super) async fn in_other_languages(
             }
         }
     }
-    if !told.is_empty() {
-        journal.trace(format!("queries: also in {}, by {}", told.join(", "), translator.name()));
+    if !searched.is_empty() {
+        journal.trace(format!("queries: also in {}, by {}", searched.join(", "), translator.name()));
     }
     queries
 }
@@ -203,7 +203,7 @@ mod tests {
 
     fn languages(policy: &LanguagePolicy, text: &str, language: Option<&str>, channel: Option<&str>) -> Vec<String> {
         let item = Item { channel: channel.map(str::to_owned), ..Item::from_claim("id".to_owned(), text) };
-        let normal = Normal {
+        let normal = NormalisedItem {
             language: language.map(str::to_owned),
             mixed: language.is_none(),
             texts: vec![(0, text.to_owned())],
@@ -265,7 +265,8 @@ mod tests {
 
     #[test]
     fn a_language_that_cannot_be_asked_in_is_left_out_and_named() {
-        let wanted = || ["el", "ko", "de", "pl"].map(|code| Wanted { language: code.to_owned(), rule: None }).to_vec();
+        let wanted =
+            || ["el", "ko", "de", "pl"].map(|code| SearchLanguage { language: code.to_owned(), rule: None }).to_vec();
         let asked = |has_translator, room| {
             let journal = Journal::new(Instant::now(), Duration::from_secs(1), DateTime::UNIX_EPOCH);
             let kept = possible(wanted(), has_translator, |language| language != "ko", room, &journal);

@@ -66,9 +66,9 @@ use crate::domain::verdict::{Phase, Relation};
 use crate::domain::{Degradation, Item};
 use crate::inference::llm::ItemSpend;
 use crate::outbound::AskMeter;
-use crate::parsing::NotParsed;
+use crate::parsing::ParseError;
 use crate::providers::profile;
-use crate::store::{Committed, StoreError};
+use crate::store::{CommitOutcome, StoreError};
 use crate::telemetry::{metrics, traces};
 
 pub use admit::Admission;
@@ -148,7 +148,7 @@ pub enum PipelineError {
     #[error("a model failed")]
     Inference(#[from] crate::inference::InferenceError),
     #[error("the texts of the item could not be processed")]
-    Texts(#[source] NotParsed),
+    Texts(#[source] ParseError),
 }
 
 impl PipelineError {
@@ -158,7 +158,7 @@ impl PipelineError {
             // A model server may recover; the retry budget limits the attempts.
             Self::Inference(_) => true,
             // A text that crashes our code always does. Slow work may succeed in a retry.
-            Self::Texts(error) => *error != NotParsed::Crashed,
+            Self::Texts(error) => *error != ParseError::Crashed,
         }
     }
 
@@ -181,7 +181,7 @@ pub(crate) struct Journal {
     pub(crate) judge_until: Instant,
     pub(crate) evaluated_at: DateTime<Utc>,
     /// Whether this is a re-evaluation.
-    pub(crate) anew: bool,
+    pub(crate) is_rejudging: bool,
     pub(crate) llm: ItemSpend,
     watcher: Option<Watcher>,
     inner: Mutex<JournalInner>,
@@ -209,7 +209,7 @@ impl Journal {
             ask_until: now + budget.saturating_sub(reserve),
             judge_until: now + budget.saturating_sub(reserve / 4),
             evaluated_at,
-            anew: false,
+            is_rejudging: false,
             llm: ItemSpend::new(0, 0.0),
             watcher: None,
             inner: Mutex::default(),
@@ -221,7 +221,7 @@ impl Journal {
         if request.reply_refused {
             new.trace(REPLY_REFUSED);
         }
-        Self { anew: request.rejudging.is_some(), ..new }
+        Self { is_rejudging: request.rejudging.is_some(), ..new }
             .spending(services.item_spend(), services.adjudication_time())
             .watched(request.watcher.as_ref())
     }
@@ -238,12 +238,12 @@ impl Journal {
 
     /// Reports the start of a stage that only some items reach.
     pub(crate) fn begins(&self, stage: &'static str) {
-        self.tell(|| Progress::Stage(stage));
+        self.report(|| Progress::Stage(stage));
     }
 
-    fn tell(&self, progress: impl FnOnce() -> Progress) {
+    fn report(&self, progress: impl FnOnce() -> Progress) {
         if let Some(watcher) = &self.watcher {
-            watcher.tell(progress());
+            watcher.report(progress());
         }
     }
 
@@ -262,7 +262,7 @@ impl Journal {
             is_new
         });
         if is_new {
-            self.tell(|| Progress::Degraded(cause));
+            self.report(|| Progress::Degraded(cause));
         }
     }
 
@@ -307,7 +307,7 @@ impl Journal {
 
     pub(crate) fn trace(&self, line: impl Into<String>) {
         let line = line.into();
-        self.tell(|| Progress::Trace(line.clone()));
+        self.report(|| Progress::Trace(line.clone()));
         self.with(|inner| inner.trace.push(line));
     }
 
@@ -344,7 +344,7 @@ impl Journal {
 
 /// Runs one stage and records its duration.
 async fn timed<T>(stage: &'static str, journal: &Journal, work: impl Future<Output = T>) -> T {
-    journal.tell(|| Progress::Stage(stage));
+    journal.report(|| Progress::Stage(stage));
     measured(stage, work).await
 }
 
@@ -396,12 +396,12 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
     {
         journal.degrade(Degradation::NoProvider);
     }
-    let says_it = |review: &MatchedReview| matches!(review.relation, Relation::Same | Relation::Opposite);
-    let reviewed: Vec<bool> = reviews.iter().map(|of_claim| of_claim.iter().any(says_it)).collect();
+    let decides = |review: &MatchedReview| matches!(review.relation, Relation::Same | Relation::Opposite);
+    let reviewed: Vec<bool> = reviews.iter().map(|of_claim| of_claim.iter().any(decides)).collect();
     let mut judged = if phase == Phase::Two {
         Box::pin(evidence::evidence(services, request, &normal, &claims, &reviewed, &journal)).await?
     } else {
-        judge::Judged::nothing(claims.len())
+        judge::JudgedItem::nothing(claims.len())
     };
     fact_check::of_pages(services, request, &claims, &mut judged, &mut reviews, &journal).await?;
     let deciding = decide::decide(services, request, phase, &normal, &claims, &judged, &reviews, &journal);
@@ -432,7 +432,7 @@ async fn whole(services: &Services, request: &Request) -> Result<Outcome, Pipeli
         &reviews,
         &mut result,
     );
-    if timed("commit", &journal, commit).await? == Committed::Superseded {
+    if timed("commit", &journal, commit).await? == CommitOutcome::Superseded {
         tracing::info!(phase = phase.as_str(), "result dropped because a newer or better one is stored");
         commit::answer_again(services, request).await?;
         return Ok(Outcome::AlreadyDone { usd: result.cost.usd });

@@ -13,9 +13,9 @@ use url::Url;
 
 use super::candidate::Candidate;
 use super::claims::Claim;
-use super::judge::{Judged, JudgedClaim};
+use super::judge::{JudgedClaim, JudgedItem};
 use super::language_model::failed;
-use super::read::{Found, Pages};
+use super::read::{Pages, RetrievalResult};
 use super::retrieve::own::OwnSite;
 use super::{Journal, PipelineError, Services};
 use crate::domain::Item;
@@ -32,17 +32,17 @@ use crate::reading::{canonical_url, registered_domain};
 pub(super) const LLM_SEARCH: &str = "llm_search";
 
 /// Pages and judgements from the providers.
-pub(super) type Evidence = (Pages, Judged);
+pub(super) type Evidence = (Pages, JudgedItem);
 
 /// Returns the providers' evidence, and cited pages if some claim needs them.
-pub(super) async fn beside(
+pub(super) async fn in_parallel(
     services: &Services,
     item: &Item,
     claims: &[Claim],
     reviewed: &[bool],
     journal: &Journal,
     evidence: impl Future<Output = Result<Evidence, PipelineError>>,
-) -> Result<(Evidence, Option<Found>), PipelineError> {
+) -> Result<(Evidence, Option<RetrievalResult>), PipelineError> {
     let is_wanted = item.source_types.is_empty() || item.source_types.contains(&SourceKind::Web);
     let Some(model) = services.language_model_for(Purpose::Search).filter(|_| is_wanted) else {
         return Ok((evidence.await?, None));
@@ -102,7 +102,7 @@ async fn search(
 }
 
 /// Whether a checkable claim has no fact-check and no passage that takes a side.
-fn is_needed(services: &Services, claims: &[Claim], judged: &Judged, reviewed: &[bool]) -> bool {
+fn is_needed(services: &Services, claims: &[Claim], judged: &JudgedItem, reviewed: &[bool]) -> bool {
     let floor = services.settings.scoring.relevance_floor;
     let is_open = |(place, (claim, judged)): (usize, (&Claim, &JudgedClaim))| {
         claim.checkable() && !reviewed.get(place).copied().unwrap_or(false) && !takes_a_side(judged, floor)
@@ -111,7 +111,7 @@ fn is_needed(services: &Services, claims: &[Claim], judged: &Judged, reviewed: &
 }
 
 fn takes_a_side(judged: &JudgedClaim, floor: f64) -> bool {
-    let by_model = |passage: &JudgedPassage| passage.adjudication.is_some_and(|said| said.stance != Stance::Neutral);
+    let by_model = |passage: &JudgedPassage| passage.adjudication.is_some_and(|one| one.stance != Stance::Neutral);
     let by_us = |passage: &JudgedPassage| passage.relevance >= floor && passage.stance() != Stance::Neutral;
     judged.passages.iter().any(|passage| by_us(passage) || by_model(passage))
 }
@@ -143,7 +143,7 @@ pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
     });
 }
 
-fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> Found {
+fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> RetrievalResult {
     let rules = services.rules.current();
     let mut urls = cited(item, &answer.urls, &rules);
     urls.truncate(services.max_sources(item));
@@ -162,7 +162,8 @@ fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Jour
         };
         Candidate { url, hit, domain, about: true }
     };
-    Found { candidates: urls.into_iter().map(candidate).collect(), rules, searched: true, ..Found::default() }
+    let candidates = urls.into_iter().map(candidate).collect();
+    RetrievalResult { candidates, rules, searched: true, ..RetrievalResult::default() }
 }
 
 #[cfg(test)]

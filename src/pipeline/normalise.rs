@@ -11,7 +11,7 @@ use crate::language::queries::identifying_tags;
 use crate::language::statements;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Normal {
+pub(crate) struct NormalisedItem {
     /// ISO 639-1 code of the main text, if known.
     pub(crate) language: Option<String>,
     /// Two languages, or an uncertain one: queries are not restricted to a language.
@@ -30,7 +30,7 @@ pub(crate) struct Normal {
     pub(crate) reference: DateTime<Utc>,
 }
 
-impl Normal {
+impl NormalisedItem {
     pub(crate) fn main_text(&self) -> &str {
         self.texts.first().map_or("", |(_, text)| text.as_str())
     }
@@ -42,13 +42,13 @@ const MIN_LANGUAGE_CONFIDENCE: f64 = 0.7;
 /// Characters that are embedded: the start states the subject.
 const EMBEDDED_CHARS: usize = 600;
 
-struct Cleaned {
+struct CleanedTexts {
     texts: Vec<(usize, String)>,
     detected: Detection,
     tags: Vec<Entity>,
 }
 
-impl Cleaned {
+impl CleanedTexts {
     fn new(item: &Item) -> Self {
         let texts: Vec<(usize, String)> =
             item.texts().map(|(position, text)| (position, statements::clean(text))).collect();
@@ -58,9 +58,13 @@ impl Cleaned {
     }
 }
 
-pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journal) -> Result<Normal, PipelineError> {
+pub(super) async fn normalise(
+    services: &Services,
+    item: &Item,
+    journal: &Journal,
+) -> Result<NormalisedItem, PipelineError> {
     let own = item.clone();
-    let Cleaned { texts, detected, tags } = services.on_thread(move || Cleaned::new(&own)).await?;
+    let CleanedTexts { texts, detected, tags } = services.on_thread(move || CleanedTexts::new(&own)).await?;
     let main = texts.first().map_or("", |(_, text)| text.as_str());
     let mixed = item.language.is_none() && (detected.mixed || detected.confidence < MIN_LANGUAGE_CONFIDENCE);
     let language = detected.language;
@@ -76,7 +80,7 @@ pub(super) async fn normalise(services: &Services, item: &Item, journal: &Journa
         texts.len(),
         embedder,
     ));
-    Ok(Normal {
+    Ok(NormalisedItem {
         language,
         mixed,
         texts,

@@ -115,6 +115,10 @@ fn hashes(stems: &[String]) -> Vec<u64> {
     hashes
 }
 
+fn positions(own: &[u64], stems: &[u64]) -> Vec<usize> {
+    stems.iter().enumerate().filter(|(_, stem)| own.binary_search(stem).is_ok()).map(|(position, _)| position).collect()
+}
+
 /// A part of a page, short enough for a judge.
 #[derive(Debug)]
 pub(crate) struct Passage {
@@ -132,15 +136,14 @@ impl Passage {
         Self { text, stems, in_russian: OnceLock::new(), profile: OnceLock::new() }
     }
 
-    /// Counts common stems ([`stem_hash`]).
-    pub(crate) fn shares(&self, stems: &[u64]) -> usize {
-        stems.iter().filter(|stem| self.stems.binary_search(stem).is_ok()).count()
+    /// Returns the positions of the stems ([`stem_hash`]) that the passage contains.
+    pub(crate) fn shared(&self, stems: &[u64]) -> Vec<usize> {
+        positions(&self.stems, stems)
     }
 
-    /// Counts common stems of a Ukrainian passage and a Russian claim.
-    pub(crate) fn shares_in_russian(&self, stems: &[u64]) -> usize {
-        let own = self.in_russian.get_or_init(|| hashes(&cognates::content_stems(&self.text)));
-        stems.iter().filter(|stem| own.binary_search(stem).is_ok()).count()
+    /// The same for a Ukrainian passage and a Russian claim.
+    pub(crate) fn shared_in_russian(&self, stems: &[u64]) -> Vec<usize> {
+        positions(self.in_russian.get_or_init(|| hashes(&cognates::content_stems(&self.text))), stems)
     }
 
     pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {

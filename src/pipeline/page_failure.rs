@@ -3,7 +3,7 @@
 //! Failures on our side are never stored.
 
 use crate::outbound::FetchError;
-use crate::parsing::NotParsed;
+use crate::parsing::ParseError;
 use crate::reading::Junk;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +66,12 @@ impl PageFailure {
     }
 
     /// Returns the failure to store; `None` if the parse never started.
-    pub(super) const fn of_parsing(error: NotParsed) -> Option<Self> {
+    pub(super) const fn of_parsing(error: ParseError) -> Option<Self> {
         match error {
-            NotParsed::Crashed => Some(Self::ReaderCrashed),
+            ParseError::Crashed => Some(Self::ReaderCrashed),
             // Stored, so that no process parses the page again at once.
-            NotParsed::TooSlow => Some(Self::ReaderTooSlow),
-            NotParsed::NoPlace => None,
+            ParseError::TooSlow => Some(Self::ReaderTooSlow),
+            ParseError::NoPlace => None,
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
     use crate::outbound::every_fetch_error;
 
     #[test]
-    fn every_error_is_remembered_as_the_table_says() {
+    fn fetch_error_is_stored_by_its_table_row_when_it_is_about_the_page() {
         let table = [
             ("bad_url", None),
             ("scheme", None),
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn page_is_stored_as_failed_when_its_parse_hangs_or_panics() {
         let stored = |error| PageFailure::of_parsing(error).map(PageFailure::as_str);
-        assert_eq!(stored(NotParsed::TooSlow), Some("reader_too_slow"));
-        assert_eq!(stored(NotParsed::Crashed), Some("reader_crashed"));
-        assert_eq!(stored(NotParsed::NoPlace), None, "the page was not looked at");
+        assert_eq!(stored(ParseError::TooSlow), Some("reader_too_slow"));
+        assert_eq!(stored(ParseError::Crashed), Some("reader_crashed"));
+        assert_eq!(stored(ParseError::NoPlace), None, "the page was not looked at");
         assert!(PageFailure::was_not_had("reader_too_slow"));
     }
 

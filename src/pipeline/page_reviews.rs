@@ -29,7 +29,7 @@ mod tests {
     use crate::reading::read_page;
 
     #[test]
-    fn markup_becomes_a_review_where_it_says_how_it_rates() {
+    fn markup_becomes_a_review_when_it_has_a_rating() {
         let page = |rating: &str| {
             format!(
                 r#"<html><head><title>Did the bridge fall?</title><script type="application/ld+json">{{"@context":"https://schema.org","@type":"ClaimReview",

@@ -18,11 +18,11 @@ pub enum Progress {
 pub struct Watcher(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl Watcher {
-    pub fn new(tell: Arc<dyn Fn(Progress) + Send + Sync>) -> Self {
-        Self(tell)
+    pub fn new(report: Arc<dyn Fn(Progress) + Send + Sync>) -> Self {
+        Self(report)
     }
 
-    pub(crate) fn tell(&self, progress: Progress) {
+    pub(crate) fn report(&self, progress: Progress) {
         (self.0)(progress);
     }
 }

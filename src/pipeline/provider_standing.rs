@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_answered_nobody_today_is_not_called_ready() {
+    fn provider_is_failing_when_every_call_of_today_failed() {
         let shown = |calls, errors| {
             let state = GateStatus { state: GateState::Ready, errors_today: 0, ..status("gdelt", 0, 0.0) };
             let stored = ProviderUsage { errors_today: errors, ..usage("gdelt", calls, 0.0, 0.0) };

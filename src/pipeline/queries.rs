@@ -5,11 +5,11 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use super::claims::Claim;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use crate::config::LEAST_OWN_QUERIES;
 use crate::domain::Item;
 use crate::judging::profile::TextProfile;
-use crate::language::queries::{About, terms, wordings};
+use crate::language::queries::{QuerySubject, terms, wordings};
 use crate::providers::Query;
 
 /// Returns how many of a claim's `most` queries may be in other languages.
@@ -18,7 +18,7 @@ pub(crate) const fn room_for_others(most: usize) -> usize {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Foreign {
+pub(crate) struct ForeignQuery {
     pub(crate) query: Query,
     /// For comparison with pages in that language.
     pub(crate) profile: Arc<TextProfile>,
@@ -27,13 +27,13 @@ pub(crate) struct Foreign {
 /// Returns the own queries, the claim itself first. Each of the `others` replaces one of the last.
 pub(crate) fn queries(
     claim: &Claim,
-    normal: &Normal,
+    normal: &NormalisedItem,
     item: &Item,
     most: usize,
     others: usize,
     limit: usize,
 ) -> Vec<Query> {
-    let about = About {
+    let about = QuerySubject {
         text: claim.own(),
         lead: claim.lead.as_deref(),
         language: normal.language.as_deref(),
@@ -53,9 +53,9 @@ pub(crate) fn queries(
         .collect()
 }
 
-pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item, limit: usize) -> Option<Foreign> {
+pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item, limit: usize) -> Option<ForeignQuery> {
     let profile = TextProfile::new(text, Some(language), item.published_at, &[]);
-    let about = About {
+    let about = QuerySubject {
         text,
         lead: None,
         language: Some(language),
@@ -68,7 +68,7 @@ pub(crate) fn translated(text: &str, language: &str, claim: &Claim, item: &Item,
     };
     let wording = wordings(&about, 1).pop()?;
     let query = query(wording, terms(&about), Some(language.to_owned()), claim.date, item, limit);
-    Some(Foreign { query, profile: Arc::new(profile) })
+    Some(ForeignQuery { query, profile: Arc::new(profile) })
 }
 
 fn query(

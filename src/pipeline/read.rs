@@ -18,8 +18,8 @@ use super::{Journal, PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
-use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
-use crate::parsing::NotParsed;
+use crate::outbound::{FetchError, FetchOutcome, FetchedPage, Validators};
+use crate::parsing::ParseError;
 use crate::providers::knowledge;
 use crate::reading::{self, Junk, canonical_url};
 use crate::store::StoredSource;
@@ -68,7 +68,7 @@ pub(crate) struct OwnText {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RetrievalResult {
     /// Pages of the evidence store.
     pub(crate) known: Vec<ReadPage>,
     pub(crate) candidates: Vec<Candidate>,
@@ -81,7 +81,7 @@ const MIN_REFETCH_AGE: std::time::Duration = std::time::Duration::from_mins(10);
 
 fn oldest(services: &Services, journal: &Journal) -> DateTime<Utc> {
     let age = services.settings.page_ttl;
-    let age = if journal.anew { age.min(MIN_REFETCH_AGE) } else { age };
+    let age = if journal.is_rejudging { age.min(MIN_REFETCH_AGE) } else { age };
     journal.evaluated_at - TimeDelta::from_std(age).unwrap_or(TimeDelta::days(1))
 }
 
@@ -91,12 +91,12 @@ pub(super) const EXPIRY_MARGIN: TimeDelta = TimeDelta::minutes(10);
 pub(super) async fn read(
     services: &Services,
     item: &Item,
-    found: &Found,
+    found: &RetrievalResult,
     journal: &Journal,
 ) -> Result<Pages, PipelineError> {
     let horizon = journal.evaluated_at + EXPIRY_MARGIN;
     let oldest = oldest(services, journal);
-    let is_stale = |page: &PreparedPage| page.expires_at <= horizon || (journal.anew && page.read_at < oldest);
+    let is_stale = |page: &PreparedPage| page.expires_at <= horizon || (journal.is_rejudging && page.read_at < oldest);
     let mut cached: Vec<Option<Arc<PreparedPage>>> = Vec::with_capacity(found.candidates.len());
     for candidate in &found.candidates {
         if candidate.hit.content.is_some() {
@@ -142,7 +142,7 @@ pub(super) async fn read(
     journal.trace(format!("read: {readable} page(s) of {of} ({reused} stored before){also}{without}"));
     // In a first run a 404 proves nothing, because some sites send it to clients that they block. A re-evaluated page
     // existed before.
-    let gone = failures().filter(|word| journal.anew && PageFailure::is_gone(word)).count();
+    let gone = failures().filter(|word| journal.is_rejudging && PageFailure::is_gone(word)).count();
     if readable == 0 && gone < found.candidates.len() {
         journal.degrade(Degradation::NoPageRead);
     } else if not_had >= readable && not_had > 0 {
@@ -181,7 +181,7 @@ fn without_own(item: &Item, pages: &mut Vec<ReadPage>) {
 }
 
 /// Returns the unexpired stored pages of these URLs in order, whatever their age. Never fetches.
-pub(super) async fn known(
+pub(super) async fn stored_pages(
     services: &Services,
     urls: &[Url],
     rules: &DomainRules,
@@ -307,14 +307,14 @@ async fn fetch(
         outcome = services.pages.fetch_if_changed(&own, &Validators::default(), journal.ask_until, &denied).await;
     }
     let error = match (outcome, stored) {
-        (Ok(Fetched::Page(fetched)), _) => match prepare(services, candidate, fetched, now).await {
+        (Ok(FetchOutcome::Page(fetched)), _) => match prepare(services, candidate, fetched, now).await {
             Ok(page) => {
                 metrics::page_fetched(page.failure.as_deref().unwrap_or("ok"));
                 return Ok(page);
             }
             Err(error) => error,
         },
-        (Ok(Fetched::NotModified(validators)), Some(source)) => {
+        (Ok(FetchOutcome::NotModified(validators)), Some(source)) => {
             metrics::page_fetched("not_modified");
             journal.trace(format!("read: {} has not changed since {}", candidate.url, source.fetched_at));
             let (expires_at, stored) = (expiry(services, now), AtomicBool::new(false));
@@ -325,7 +325,7 @@ async fn fetch(
             }
             return Ok(PreparedPage { expires_at, read_at: now, validators, stored, ..page });
         }
-        (Ok(Fetched::NotModified(_)), None) => FetchError::Status(304),
+        (Ok(FetchOutcome::NotModified(_)), None) => FetchError::Status(304),
         (Err(error), _) => error,
     };
     metrics::page_fetched(error.label());
@@ -344,13 +344,13 @@ async fn fetch(
 }
 
 /// Rebuilds a stored page on a parser thread, because its text may be megabytes. The only error is
-/// `NotParsed::NoPlace`; a hang or crash gives a failed page.
+/// `ParseError::NoPlace`; a hang or crash gives a failed page.
 async fn restored(
     services: &Services,
     source: &StoredSource,
     url: &Url,
     now: DateTime<Utc>,
-) -> Result<PreparedPage, NotParsed> {
+) -> Result<PreparedPage, ParseError> {
     let (stored, address, rules) = (source.clone(), url.clone(), services.rules.current());
     let parsing = services.parsers.run_when_free(move || from_store(&stored, &address).fingerprinted(&rules));
     match parsing.await {

@@ -12,14 +12,14 @@ use super::decide::{self, BY_FACT_CHECK, DecisionInput};
 use super::judge::is_adjudicator;
 use super::rounding::round;
 use super::services::Listeners;
-use super::shown::{self, Showable};
+use super::shown::{self, ShowableCounts};
 use crate::domain::Reason;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, Features, ItemResult, Posterior};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Note, Origin, Tier, Verdict};
 use crate::inference::rules::RULES;
-use crate::judging::correction::Asked;
+use crate::judging::correction::ProposalSupport;
 use crate::judging::credibility::credibility;
 use crate::judging::decision::JudgeKind;
 use crate::judging::numbers::{self, NumberCheck};
@@ -29,7 +29,8 @@ use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::language::dates;
 use crate::store::{
-    JudgedBy, Rejudged, RescoreMessages, Rewritten, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage,
+    JudgedBy, RejudgedClaim, RescoreMessages, RewriteOutcome, Store, StoreError, StoredClaim, StoredJudgement,
+    StoredPassage,
 };
 
 #[derive(Debug, Clone)]
@@ -45,12 +46,12 @@ pub struct Terms {
 }
 
 #[derive(Debug, Clone)]
-pub struct Rescored {
+pub struct RescoredItem {
     pub result: ItemResult,
     pub claims: Vec<RescoredClaim>,
 }
 
-impl Rescored {
+impl RescoredItem {
     /// Writes the result and its messages, dated `now` or just after the item's last message. Returns false if the
     /// item was judged again or removed meanwhile. `dry_run` keeps nothing.
     pub async fn write(
@@ -61,18 +62,18 @@ impl Rescored {
         now: DateTime<Utc>,
         dry_run: bool,
     ) -> Result<bool, StoreError> {
-        let rows: Vec<Rejudged<'_>> =
-            self.claims.iter().map(|one| Rejudged { claim: &one.after, passages: &one.passages }).collect();
+        let rows: Vec<RejudgedClaim<'_>> =
+            self.claims.iter().map(|one| RejudgedClaim { claim: &one.after, passages: &one.passages }).collect();
         let mut at = now;
         loop {
             let messages = Messages::of(&stored.result, &self.result, why, at, &terms.listeners);
             let (outbox, webhooks) = (&messages.outbox, &messages.webhooks);
-            let told = RescoreMessages { why, outbox, webhooks, judged_by: &terms.judged_by };
-            match store.write_rejudged(&self.result, stored.evaluated_at, &rows, told, at, dry_run).await? {
-                Rewritten::Written => return Ok(true),
-                Rewritten::Overtaken => return Ok(false),
+            let messages = RescoreMessages { why, outbox, webhooks, judged_by: &terms.judged_by };
+            match store.write_rejudged(&self.result, stored.evaluated_at, &rows, messages, at, dry_run).await? {
+                RewriteOutcome::Written => return Ok(true),
+                RewriteOutcome::Overtaken => return Ok(false),
                 // Terminates: each repetition means that another message was written.
-                Rewritten::TooEarly(last) => at = last + super::commit::NEXT,
+                RewriteOutcome::TooEarly(last) => at = last + super::commit::NEXT,
             }
         }
     }
@@ -87,21 +88,21 @@ pub struct RescoredClaim {
 }
 
 /// Returns `None` if nothing changes.
-pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> {
+pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<RescoredItem> {
     let mut result = stored.result.clone();
     let is_degraded = !result.degraded.is_empty();
     let language = result.language.clone();
-    let again: Vec<Again> = stored
+    let again: Vec<ReassessedClaim> = stored
         .claims
         .iter()
         .filter_map(|claim| {
             let before = result.claims.iter().find(|one| one.claim_id == claim.claim_id)?;
-            Some(Again::assess(before.clone(), claim, terms, is_degraded))
+            Some(ReassessedClaim::assess(before.clone(), claim, terms, is_degraded))
         })
         .collect();
     let floor = terms.scoring.relevance_floor;
-    let showable: Vec<Showable> =
-        again.iter().map(|claim| Showable::of(&claim.passages, &claim.assessment, floor)).collect();
+    let showable: Vec<ShowableCounts> =
+        again.iter().map(|claim| ShowableCounts::of(&claim.passages, &claim.assessment, floor)).collect();
     let shares = shown::shares(&showable, terms.passages_shown);
     let mut changed = Vec::new();
     for (claim, share) in again.into_iter().zip(shares) {
@@ -118,10 +119,10 @@ pub fn judge_again(stored: &StoredJudgement, terms: &Terms) -> Option<Rescored> 
     for RescoredClaim { before, after, .. } in &changed {
         result.trace.push(format!("rescore: {} was {}, {}", after.verdict, before.verdict, before.tier));
     }
-    Some(Rescored { result, claims: changed })
+    Some(RescoredItem { result, claims: changed })
 }
 
-struct Again<'a> {
+struct ReassessedClaim<'a> {
     before: ClaimResult,
     stored: &'a StoredClaim,
     /// Without denied domains.
@@ -135,7 +136,7 @@ fn judge_kind(before: &ClaimResult) -> JudgeKind {
     JudgeKind::of(before.decision.as_ref().map_or(before.judge.as_str(), |decision| decision.table.as_str()))
 }
 
-impl<'a> Again<'a> {
+impl<'a> ReassessedClaim<'a> {
     fn assess(before: ClaimResult, stored: &'a StoredClaim, terms: &Terms, degraded: bool) -> Self {
         let context = ClaimContext {
             kind: before.kind,
@@ -162,7 +163,7 @@ impl<'a> Again<'a> {
     /// Returns `None` if nothing differs. `shown` passages are shown.
     fn changed(self, terms: &Terms, shown: usize, language: Option<&str>) -> Option<RescoredClaim> {
         let Self { before, stored, passages, assessment, changed } = self;
-        let told = DecisionInput {
+        let input = DecisionInput {
             claim_id: &before.claim_id,
             text: dates::without_written(&before.text),
             shown: &before.text,
@@ -183,20 +184,20 @@ impl<'a> Again<'a> {
             rules: before.decision.as_ref().map_or(&[], |decision| decision.rules.as_slice()),
             reviews: &stored.reviews,
         };
-        let after = decide::result(&told, &assessment, &terms.scoring, shown);
+        let after = decide::result(&input, &assessment, &terms.scoring, shown);
         if same(&before, &after, &assessment, &passages) && changed.is_empty() {
             return None;
         }
         // Corrections need a number check of every passage, so most claims return before.
         let checks = checks(&before, stored, &passages, language);
         // Only the stored text was judged.
-        let asked = before
-            .correction
-            .as_ref()
-            .map(|correction| Asked { text: correction.corrected.clone(), borne_out: correction.borne_out.clone() });
+        let asked = before.correction.as_ref().map(|correction| ProposalSupport {
+            text: correction.corrected.clone(),
+            borne_out: correction.borne_out.clone(),
+        });
         let auto_correct = stored.auto_correct.unwrap_or(true);
-        let told = DecisionInput { auto_correct, checks: &checks, asked: asked.as_ref(), ..told };
-        let after = decide::result(&told, &assessment, &terms.scoring, shown);
+        let input = DecisionInput { auto_correct, checks: &checks, asked: asked.as_ref(), ..input };
+        let after = decide::result(&input, &assessment, &terms.scoring, shown);
         Some(RescoredClaim { before, after, passages: changed })
     }
 }
@@ -252,8 +253,8 @@ fn exact(figure: f64) -> i64 {
 /// Whether the result equals the stored one. Texts follow from figures. A language model's citations stay while their
 /// passages exist.
 fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, passages: &[JudgedPassage]) -> bool {
-    type Said<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note]);
-    fn said(claim: &ClaimResult) -> Said<'_> {
+    type Answer<'a> = (Verdict, bool, Tier, Option<u32>, bool, &'a [Note]);
+    fn answer(claim: &ClaimResult) -> Answer<'_> {
         let ClaimResult { verdict, decisive, tier, score, contradiction, notes, .. } = claim;
         (*verdict, *decisive, *tier, *score, *contradiction, notes)
     }
@@ -262,7 +263,7 @@ fn same(before: &ClaimResult, after: &ClaimResult, assessment: &Assessment, pass
     let shown = |claim: &ClaimResult| -> Vec<String> {
         claim.evidence.iter().map(|row| format!("{} {}", row.evidence_id, row.passage)).collect()
     };
-    said(before) == said(after)
+    answer(before) == answer(after)
         && exact(before.confidence) == exact(after.confidence)
         && exact(round(before.agreement)) == exact(round(assessment.agreement))
         && close(&before.features, &after.features)

@@ -85,7 +85,7 @@ pub struct WebhookTarget {
 }
 
 impl WebhookTarget {
-    pub fn wants(&self, event: Event) -> bool {
+    pub fn subscribes_to(&self, event: Event) -> bool {
         self.events.contains(&event)
     }
 }
@@ -216,7 +216,7 @@ impl Services {
         self.parsers.run_when_free(work).await.map_err(PipelineError::Texts)
     }
 
-    /// Returns the item's wish, up to the operator's limit.
+    /// Returns the requested time, up to the operator's limit.
     pub(crate) fn time_budget(&self, item: &Item) -> Duration {
         item.options.max_seconds.map_or(self.settings.max_time, |seconds| {
             Duration::from_secs(u64::from(seconds)).min(self.settings.max_time)
@@ -238,8 +238,8 @@ impl Services {
     }
 
     pub(crate) fn max_sources(&self, item: &Item) -> usize {
-        item.options.max_sources.map_or(self.settings.max_sources, |wish| {
-            usize::try_from(wish).unwrap_or(usize::MAX).min(self.settings.max_sources)
+        item.options.max_sources.map_or(self.settings.max_sources, |requested| {
+            usize::try_from(requested).unwrap_or(usize::MAX).min(self.settings.max_sources)
         })
     }
 }
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pilot_of_all_covers_everybody_and_another_only_its_channels() {
+    fn pilot_covers_every_channel_when_it_names_all() {
         let all = Pilot::new(&["all".to_owned()]);
         assert!(all.covers(None) && all.covers(Some("@any")));
         let some = Pilot::new(&["@News".to_owned()]);

@@ -5,13 +5,13 @@ use crate::judging::verdicts::Assessment;
 
 /// Number of passages that a claim can show.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Showable {
+pub(super) struct ShowableCounts {
     cited: usize,
     /// Cited or on topic.
     all: usize,
 }
 
-impl Showable {
+impl ShowableCounts {
     pub(super) fn of(passages: &[JudgedPassage], assessment: &Assessment, floor: f64) -> Self {
         let all = order(passages, assessment, floor, passages.len()).len();
         Self { cited: cited(passages, assessment).len(), all }
@@ -19,7 +19,7 @@ impl Showable {
 }
 
 /// Distributes `most` passages. Cited ones are always shown; the rest goes one by one to the claim that shows fewest.
-pub(super) fn shares(claims: &[Showable], most: usize) -> Vec<usize> {
+pub(super) fn shares(claims: &[ShowableCounts], most: usize) -> Vec<usize> {
     let mut shares: Vec<usize> = claims.iter().map(|claim| claim.cited).collect();
     let left = most.saturating_sub(shares.iter().sum());
     for _ in 0..left {

@@ -26,14 +26,14 @@ pub struct Steps {
 #[derive(Debug, Clone)]
 pub enum Gatherers {
     /// In addition to the configured providers, before web search.
-    Beside(Vec<Arc<dyn Gatherer>>),
+    InAddition(Vec<Arc<dyn Gatherer>>),
     /// Instead of all providers, including fact-checks and the evidence store.
     Instead(Vec<Arc<dyn Gatherer>>),
 }
 
 impl Default for Gatherers {
     fn default() -> Self {
-        Self::Beside(Vec::new())
+        Self::InAddition(Vec::new())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Summarises an item with several claims by a language model, one line per claim.
 //! The rules are in `judging::summaries`. If a line breaks them or the model fails, the counted summary stays.
 
-use super::decide::Decided;
-use super::normalise::Normal;
+use super::decide::DecidedClaim;
+use super::normalise::NormalisedItem;
 use super::{Journal, Services, language_model};
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::Verdict;
@@ -17,8 +17,8 @@ const LEAST: usize = 2;
 
 pub(super) async fn summary(
     services: &Services,
-    normal: &Normal,
-    decided: &[Decided],
+    normal: &NormalisedItem,
+    decided: &[DecidedClaim],
     journal: &Journal,
 ) -> Option<String> {
     let model = services.language_model_for(Purpose::Summary)?;
@@ -42,11 +42,11 @@ pub(super) async fn summary(
     let question = question(&asked, detect::english_name(language))?;
     let is_read = |answer: &serde_json::Value| read(answer, asked.len()).is_some();
     let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
-    let told = answer.and_then(|answer| {
+    let lines = answer.and_then(|answer| {
         let unreadable = || LlmError::Unreadable { detail: "it has no line for any claim".to_owned() };
         read(&answer.value, asked.len()).ok_or_else(unreadable)
     });
-    let lines = match told {
+    let lines = match lines {
         Ok(lines) => lines,
         Err(error) => {
             language_model::unworded(model.name(), "summary", &error, journal);

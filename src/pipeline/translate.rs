@@ -19,7 +19,7 @@ use super::read::ReadPage;
 use super::{Journal, Services};
 use crate::domain::Degradation;
 use crate::inference::Pair;
-use crate::inference::translation::{Translated, Translator};
+use crate::inference::translation::{Translation, Translator};
 use crate::judging::profile::TextProfile;
 use crate::language::sentences;
 use crate::outbound::AskError;
@@ -35,14 +35,14 @@ const AT_ONCE: usize = 4;
 const LONGEST: usize = 320;
 
 #[derive(Debug, Clone, Copy)]
-struct Wish<'a> {
+struct TranslationRequest<'a> {
     from: Option<&'a str>,
     into: &'a str,
     until: Instant,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Readable {
+pub(super) struct ReadablePair {
     /// `None` if it stays as it is.
     pub(super) pair: Option<Pair>,
     pub(super) translated: bool,
@@ -133,33 +133,33 @@ pub(super) async fn keep(
     claim.renderings.keep(language, profile.embedded(embedding.vector, embedding.space))
 }
 
-struct Unread<'a> {
+struct UnreadPair<'a> {
     at: usize,
     claim: &'a Claim,
     passage: &'a Arc<TextProfile>,
 }
 
 /// Returns the pairs in order. Of those that the NLI model cannot read, each claim's first, best ones are translated.
-pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], journal: &Journal) -> Vec<Readable> {
-    let mut readable: Vec<Readable> = asked
+pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], journal: &Journal) -> Vec<ReadablePair> {
+    let mut readable: Vec<ReadablePair> = asked
         .iter()
-        .map(|(claim, pair)| Readable { pair: None, translated: pair.claim.text != claim.profile.text })
+        .map(|(claim, pair)| ReadablePair { pair: None, translated: pair.claim.text != claim.profile.text })
         .collect();
     let stance = &services.models.stance;
     let (Some(_), Some(pivot)) = (&services.translator, stance.pivot()) else { return readable };
     let reads = |pair: &Pair| stance.reads(&pair.claim.text) && stance.reads(&pair.passage.text);
-    let unread: Vec<Unread<'_>> = asked
+    let unread: Vec<UnreadPair<'_>> = asked
         .iter()
         .enumerate()
         .filter(|(_, (_, pair))| !reads(pair))
-        .map(|(at, (claim, pair))| Unread { at, claim, passage: &pair.passage })
+        .map(|(at, (claim, pair))| UnreadPair { at, claim, passage: &pair.passage })
         .collect();
     let chosen = within_bounds(services, &unread, journal);
-    let told = passages(services, &chosen, pivot, journal).await;
-    let texts: Vec<&str> = told.iter().flatten().map(String::as_str).collect();
+    let translations = passages(services, &chosen, pivot, journal).await;
+    let texts: Vec<&str> = translations.iter().flatten().map(String::as_str).collect();
     let mut embeddings = services.embed(&texts, journal).await.into_iter();
     let mut done = 0;
-    for (one, text) in chosen.iter().zip(told) {
+    for (one, text) in chosen.iter().zip(translations) {
         let embedding = text.as_ref().and_then(|_| embeddings.next()).unwrap_or_default();
         let passage = match text {
             Some(text) => Arc::new(
@@ -176,7 +176,7 @@ pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], jou
             services.compared(&rendering.profile, &rendering.forms, &passage)
         };
         if let Some(place) = readable.get_mut(one.at) {
-            *place = Readable { pair: Some(pair), translated: true };
+            *place = ReadablePair { pair: Some(pair), translated: true };
             done += 1;
         }
     }
@@ -188,9 +188,13 @@ pub(super) async fn readable(services: &Services, asked: &[(&Claim, &Pair)], jou
 }
 
 /// Selects each claim's first pairs within the limits.
-fn within_bounds<'a, 'b>(services: &Services, unread: &'b [Unread<'a>], journal: &Journal) -> Vec<&'b Unread<'a>> {
+fn within_bounds<'a, 'b>(
+    services: &Services,
+    unread: &'b [UnreadPair<'a>],
+    journal: &Journal,
+) -> Vec<&'b UnreadPair<'a>> {
     let settings = &services.settings;
-    let mut chosen: Vec<&Unread<'_>> = Vec::new();
+    let mut chosen: Vec<&UnreadPair<'_>> = Vec::new();
     for one in unread {
         let of_claim = chosen.iter().filter(|other| std::ptr::eq(other.claim, one.claim)).count();
         let has_room = of_claim < settings.translated_passages;
@@ -204,8 +208,13 @@ fn within_bounds<'a, 'b>(services: &Services, unread: &'b [Unread<'a>], journal:
 }
 
 /// Returns `None` for passages that the model reads, and for failures.
-async fn passages(services: &Services, chosen: &[&Unread<'_>], into: &str, journal: &Journal) -> Vec<Option<String>> {
-    let one = |unread: &&Unread<'_>| passage(services, Arc::clone(unread.passage), into, journal).boxed();
+async fn passages(
+    services: &Services,
+    chosen: &[&UnreadPair<'_>],
+    into: &str,
+    journal: &Journal,
+) -> Vec<Option<String>> {
+    let one = |unread: &&UnreadPair<'_>| passage(services, Arc::clone(unread.passage), into, journal).boxed();
     let asked: Vec<BoxFuture<'_, Option<String>>> = chosen.iter().map(one).collect();
     futures::stream::iter(asked).buffered(AT_ONCE).collect().await
 }
@@ -215,8 +224,8 @@ async fn passage(services: &Services, own: Arc<TextProfile>, into: &str, journal
     if services.models.stance.reads(&own.text) || is_too_dear(translator.as_ref(), journal) {
         return None;
     }
-    let wish = Wish { from: own.language.as_deref(), into, until: journal.ask_until };
-    match whole(translator.as_ref(), &own.text, wish, journal).await {
+    let request = TranslationRequest { from: own.language.as_deref(), into, until: journal.ask_until };
+    match whole(translator.as_ref(), &own.text, request, journal).await {
         Ok(text) => text,
         Err(error) => {
             failed(services, "a passage", &error, journal);
@@ -229,22 +238,22 @@ async fn passage(services: &Services, own: Arc<TextProfile>, into: &str, journal
 async fn whole(
     translator: &dyn Translator,
     text: &str,
-    wish: Wish<'_>,
+    request: TranslationRequest<'_>,
     journal: &Journal,
 ) -> Result<Option<String>, AskError> {
     let pieces = pieces(text);
-    let asked = pieces.iter().map(|piece| translator.translate(piece, wish.from, wish.into, wish.until));
-    let mut told: Vec<String> = Vec::with_capacity(pieces.len());
+    let asked = pieces.iter().map(|piece| translator.translate(piece, request.from, request.into, request.until));
+    let mut parts: Vec<String> = Vec::with_capacity(pieces.len());
     let mut outcome = Ok(true);
     for translated in join_all(asked).await {
         count(translator, &translated, journal);
         match translated.outcome {
-            Ok(Some(piece)) => told.push(piece),
+            Ok(Some(piece)) => parts.push(piece),
             Ok(None) => outcome = outcome.map(|_| false),
             Err(error) => outcome = Err(error),
         }
     }
-    outcome.map(|is_whole| (is_whole && !told.is_empty()).then(|| told.join(" ")))
+    outcome.map(|is_whole| (is_whole && !parts.is_empty()).then(|| parts.join(" ")))
 }
 
 /// Splits into whole sentences, up to [`LONGEST`] or one sentence.
@@ -284,8 +293,8 @@ fn is_too_dear(translator: &dyn Translator, journal: &Journal) -> bool {
 }
 
 /// Counts calls; cached answers and translation servers are free.
-pub(super) fn count(translator: &dyn Translator, translated: &Translated, journal: &Journal) {
-    let Translated { attempts, tokens: (read, written), usd, .. } = translated;
+pub(super) fn count(translator: &dyn Translator, translated: &Translation, journal: &Journal) {
+    let Translation { attempts, tokens: (read, written), usd, .. } = translated;
     if *attempts > 0 && translator.is_language_model() {
         journal.asked_language_model(*attempts, read + written, *usd);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::contract::cases::CASES;
-use super::contract::{SUITES, Tested};
+use super::contract::{SUITES, TestedProvider};
 use super::contract_own::{OWN_CASES, OWN_SUITES};
 use super::{Languages, NAMES, PROFILES, Profile, Storage};
 use crate::config::{Config, ProviderConfig};
@@ -142,7 +142,7 @@ fn short(name: &str) -> String {
 
 /// A table of cases by provider, with a note for each reason why a case does not apply.
 fn matrix() -> String {
-    let tested: Vec<(&str, Tested)> = SUITES.iter().map(|(name, tested)| (*name, tested())).collect();
+    let tested: Vec<(&str, TestedProvider)> = SUITES.iter().map(|(name, tested)| (*name, tested())).collect();
     let mut text = format!(
         "\n## Tests\n\nThe {} cases of the contract suite (`src/providers/contract`) run for every HTTP provider, against a server that \
          misbehaves. ✓: passed.\n",

@@ -40,9 +40,10 @@ mod probe;
 pub mod searxng;
 pub mod serpapi;
 mod statement;
+pub mod wikipedia;
 mod wire;
 
-pub use probe::Probed;
+pub use probe::ProbeResult;
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -138,7 +139,7 @@ fn known_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static str
 }
 
 /// All provider names, in display order.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "google_factcheck",
     "knowledge",
     "corpus",
@@ -152,6 +153,7 @@ pub const NAMES: [&str; 13] = [
     "gdelt",
     "eventregistry",
     "newsapi",
+    "wikipedia",
 ];
 
 /// The response to a query. All fields empty means that nothing was found.
@@ -243,7 +245,7 @@ pub struct Profile {
     pub configure: &'static str,
 }
 
-pub static PROFILES: [&Profile; 13] = [
+pub static PROFILES: [&Profile; 14] = [
     &google::PROFILE,
     &knowledge::PROFILE,
     &corpus::PROFILE,
@@ -257,6 +259,7 @@ pub static PROFILES: [&Profile; 13] = [
     &gdelt::PROFILE,
     &eventregistry::PROFILE,
     &newsapi::PROFILE,
+    &wikipedia::PROFILE,
 ];
 
 pub fn profile(name: &str) -> Option<&'static Profile> {
@@ -280,7 +283,7 @@ pub trait Provider: Send + Sync + Debug {
     fn paid(&self) -> bool {
         self.cost_usd() > 0.0
     }
-    fn speaks(&self, language: &str) -> bool {
+    fn accepts(&self, language: &str) -> bool {
         match self.profile().languages {
             Languages::All => true,
             Languages::Only(known) => known.contains(&language),
@@ -298,13 +301,13 @@ pub trait Provider: Send + Sync + Debug {
     /// nothing was found; an error means that the query failed.
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>>;
     /// Checks by the cheapest request that the provider works. Makes paid requests only if `paid`.
-    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         Box::pin(async move {
             if self.paid() && !paid {
-                return Ok(Probed::NotAsked);
+                return Ok(ProbeResult::NotAsked);
             }
             let answer = self.ask(&probe::question(), asker).await?;
-            Ok(Probed::Answered { failed: answer.failed })
+            Ok(ProbeResult::Answered { failed: answer.failed })
         })
     }
     fn status(&self) -> GateStatus;

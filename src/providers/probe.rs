@@ -6,7 +6,7 @@ use super::Query;
 use crate::outbound::{ApiRequest, AskError, Asker, Gate};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Probed {
+pub enum ProbeResult {
     /// The provider answered; these parts failed.
     Answered { failed: Vec<String> },
     /// The provider accepts the key, and the account has calls left. No search was made.
@@ -31,12 +31,12 @@ pub(super) fn question() -> Query {
 }
 
 /// Checks that a server answers, with any status. The key is not sent.
-pub(super) async fn reachable(gate: &Gate, base: &Url, asker: Asker<'_>) -> Result<Probed, AskError> {
-    gate.inquire(ApiRequest::get(base.clone()), asker, |_whatever| Ok(Probed::Reachable)).await
+pub(super) async fn reachable(gate: &Gate, base: &Url, asker: Asker<'_>) -> Result<ProbeResult, AskError> {
+    gate.inquire(ApiRequest::get(base.clone()), asker, |_whatever| Ok(ProbeResult::Reachable)).await
 }
 
 /// Combines the outcomes of several parts: an error if none answered.
-pub(super) fn of_parts(parts: Vec<(String, Result<(), AskError>)>) -> Result<Probed, AskError> {
+pub(super) fn of_parts(parts: Vec<(String, Result<(), AskError>)>) -> Result<ProbeResult, AskError> {
     let asked = parts.len();
     let mut failed = Vec::new();
     let mut first = None;
@@ -48,7 +48,7 @@ pub(super) fn of_parts(parts: Vec<(String, Result<(), AskError>)>) -> Result<Pro
     }
     match first {
         Some(error) if failed.len() == asked => Err(error),
-        _ => Ok(Probed::Answered { failed }),
+        _ => Ok(ProbeResult::Answered { failed }),
     }
 }
 
@@ -59,9 +59,10 @@ mod tests {
     #[test]
     fn parts_fail_together_or_are_named() {
         let one = |name: &str, outcome| (name.to_owned(), outcome);
-        assert_eq!(of_parts(vec![one("a", Ok(()))]), Ok(Probed::Answered { failed: vec![] }));
+        assert_eq!(of_parts(vec![one("a", Ok(()))]), Ok(ProbeResult::Answered { failed: vec![] }));
         assert_eq!(of_parts(vec![one("a", Err(AskError::Timeout))]), Err(AskError::Timeout));
-        let Ok(Probed::Answered { failed }) = of_parts(vec![one("a", Ok(())), one("b", Err(AskError::Timeout))]) else {
+        let Ok(ProbeResult::Answered { failed }) = of_parts(vec![one("a", Ok(())), one("b", Err(AskError::Timeout))])
+        else {
             panic!("one of two answered");
         };
         assert!(failed.len() == 1 && failed[0].starts_with("b ("), "{failed:?}");

@@ -199,6 +199,14 @@ pub(super) fn is_domain(text: &str) -> bool {
         && !text.starts_with(['-', '.'])
 }
 
+/// For a provider without a key: a 403 comes from a barrier in front of the service.
+pub(super) fn without_key(error: AskError) -> AskError {
+    match error {
+        AskError::BadKey { detail } => AskError::CouldNotAsk { detail },
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -217,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_told_from_broken_json() {
+    fn error_differs_when_body_is_no_json_or_broken_json() {
         let label = |text: &str| json_text::<Value>(text).map_err(|error| error.label());
         assert!(label("\u{feff} {\"a\":1}\n").is_ok());
         for text in ["", "  ", "<!doctype html><title>Log in</title>", "Please wait", "null", ")]}'{}"] {

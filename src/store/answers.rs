@@ -38,14 +38,14 @@ impl AnswerKey<'_> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptAnswer {
+pub struct CachedAnswer {
     pub answer: Value,
     pub expires_at: DateTime<Utc>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum AnswerLook {
-    Kept(KeptAnswer),
+pub enum AnswerLookup {
+    Cached(CachedAnswer),
     /// The caller must ask within the lease.
     Claimed,
     /// Another process asks.
@@ -67,7 +67,7 @@ pub struct AnswerNote {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct LookupRequest {
     key: String,
     provider: String,
     claim: Option<String>,
@@ -77,29 +77,29 @@ pub(super) struct Asked {
     lease: f64,
 }
 
-pub(super) type Looks = BatchLoader<Asked, AnswerLook>;
+pub(super) type AnswerLookups = BatchLoader<LookupRequest, AnswerLookup>;
 
 /// Expiry is stored by the database's clock and returned by the caller's (`moment`). In key order, because a claim
 /// locks its row until the statement ends and two processes could deadlock.
 macro_rules! in_order {
-    ($said:literal) => {
+    ($lookup:literal) => {
         concat!(
             "SELECT said.found, said.until - (now() - asked.moment) AS until, coalesce(said.claimed, true) AS claimed FROM (
                  SELECT key, provider, claim, moment, holder, lease, place
                  FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::float8[])
                      WITH ORDINALITY AS row(key, provider, claim, moment, holder, lease, place) ORDER BY key, place) AS asked
              LEFT JOIN LATERAL ",
-            $said,
+            $lookup,
             " AS said ON true ORDER BY asked.place"
         )
     };
 }
 
-pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
-    BatchLoader::new(move |asked: Vec<Asked>| {
+pub(super) fn answer_lookups(pool: BoundedPool, embedded: bool) -> AnswerLookups {
+    BatchLoader::new(move |requests: Vec<LookupRequest>| {
         let pool = pool.clone();
         Box::pin(async move {
-            let of = |text: fn(&Asked) -> &str| asked.iter().map(text).collect::<Vec<_>>();
+            let of = |text: fn(&LookupRequest) -> &str| requests.iter().map(text).collect::<Vec<_>>();
             let sql = if embedded {
                 in_order!(
                     "(SELECT found, until, false AS claimed FROM kept_answer(asked.key, asked.provider, asked.claim, now()))"
@@ -112,18 +112,18 @@ pub(super) fn looks(pool: BoundedPool, embedded: bool) -> Looks {
             let rows: Vec<(Option<Value>, Option<DateTime<Utc>>, bool)> = sqlx::query_as(sql)
                 .bind(of(|one| &one.key))
                 .bind(of(|one| &one.provider))
-                .bind(asked.iter().map(|one| one.claim.as_deref()).collect::<Vec<_>>())
-                .bind(asked.iter().map(|one| one.now).collect::<Vec<_>>())
+                .bind(requests.iter().map(|one| one.claim.as_deref()).collect::<Vec<_>>())
+                .bind(requests.iter().map(|one| one.now).collect::<Vec<_>>())
                 .bind(of(|one| &one.holder))
-                .bind(asked.iter().map(|one| one.lease).collect::<Vec<_>>())
+                .bind(requests.iter().map(|one| one.lease).collect::<Vec<_>>())
                 .fetch_all(&pool)
                 .await?;
-            let looks = rows.into_iter().map(|(answer, until, claimed)| match (answer, until) {
-                (Some(answer), Some(expires_at)) => AnswerLook::Kept(KeptAnswer { answer, expires_at }),
-                _ if claimed => AnswerLook::Claimed,
-                _ => AnswerLook::Held,
+            let lookups = rows.into_iter().map(|(answer, until, claimed)| match (answer, until) {
+                (Some(answer), Some(expires_at)) => AnswerLookup::Cached(CachedAnswer { answer, expires_at }),
+                _ if claimed => AnswerLookup::Claimed,
+                _ => AnswerLookup::Held,
             });
-            Ok(looks.collect())
+            Ok(lookups.collect())
         })
     })
 }
@@ -137,8 +137,8 @@ impl Store {
         now: DateTime<Utc>,
         holder: &str,
         lease: Duration,
-    ) -> Result<AnswerLook, StoreError> {
-        let asked = Asked {
+    ) -> Result<AnswerLookup, StoreError> {
+        let request = LookupRequest {
             key: key.hash.to_owned(),
             provider: key.provider.to_owned(),
             claim: AnswerKey::indexed_claim(key.claim),
@@ -146,7 +146,7 @@ impl Store {
             holder: holder.to_owned(),
             lease: lease.as_secs_f64(),
         };
-        self.again(|| self.looks.ask(asked.clone())).await
+        self.again(|| self.answer_lookups.ask(request.clone())).await
     }
 
     /// Extends a claim unless another process took it.

@@ -13,7 +13,7 @@ use super::{Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AuditEntry {
     pub at: DateTime<Utc>,
-    /// `ADMIN_TOKEN`, `token <name>`, `this machine` or `command line`, with the address if known.
+    /// `ADMIN_TOKEN`, `token <name>` or `this machine`, with the address if known.
     pub who: String,
     /// `domain.add`, `provider.reset`, `dead.requeue`, `token.add`, …
     pub action: String,

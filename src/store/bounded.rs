@@ -29,7 +29,7 @@ pub(super) struct BoundedPool {
     pool: PgPool,
     /// `None`: the embedded server, which has no limit.
     limit: Option<Duration>,
-    cuts: LastCancelled,
+    cuts: LastCancellation,
 }
 
 /// Time of the last statement that ran out of time or was dropped.
@@ -37,9 +37,9 @@ pub(super) struct BoundedPool {
 /// The pool pings a returned connection without a limit. After a recent cancellation, connections are first tested here
 /// with one; at other times that would waste a round trip.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LastCancelled(Arc<Mutex<Option<Instant>>>);
+pub(super) struct LastCancellation(Arc<Mutex<Option<Instant>>>);
 
-impl LastCancelled {
+impl LastCancellation {
     fn note(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -58,12 +58,12 @@ impl LastCancelled {
 }
 
 /// Records a cancellation unless the statement ended.
-struct Running {
-    cuts: LastCancelled,
+struct RunningStatement {
+    cuts: LastCancellation,
     has_ended: bool,
 }
 
-impl Drop for Running {
+impl Drop for RunningStatement {
     fn drop(&mut self) {
         if !self.has_ended {
             self.cuts.note();
@@ -78,7 +78,7 @@ pub(super) fn silence() -> sqlx::Error {
 
 impl BoundedPool {
     /// `statement`: server's limit; `acquire`: wait for a free connection.
-    pub(super) fn new(pool: PgPool, statement: Option<Duration>, acquire: Duration, cuts: LastCancelled) -> Self {
+    pub(super) fn new(pool: PgPool, statement: Option<Duration>, acquire: Duration, cuts: LastCancellation) -> Self {
         Self { pool, limit: statement.map(|statement| statement + acquire + MARGIN), cuts }
     }
 
@@ -89,8 +89,8 @@ impl BoundedPool {
         (idle, count(self.pool.size()).saturating_sub(idle), count(self.pool.options().get_max_connections()))
     }
 
-    fn running(&self) -> Running {
-        Running { cuts: self.cuts.clone(), has_ended: false }
+    fn running(&self) -> RunningStatement {
+        RunningStatement { cuts: self.cuts.clone(), has_ended: false }
     }
 
     /// Returns the answer of one statement, or an error after the limit.
@@ -121,7 +121,7 @@ async fn before<T>(limit: Option<Duration>, answer: impl Future<Output = T>) -> 
 
 /// Drop order: the cancellation is recorded first, as above.
 struct Parts<S> {
-    running: Running,
+    running: RunningStatement,
     parts: S,
 }
 

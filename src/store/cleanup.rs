@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::{Store, StoreError};
 
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct CleanupReport {
     pub items: i64,
     pub evidence_sources: i64,
     pub evidence_claims: i64,
@@ -27,23 +27,23 @@ pub struct Cleaned {
     pub webhook_messages: i64,
 }
 
-impl Cleaned {
+impl CleanupReport {
     pub const fn total(&self) -> i64 {
         let known = self.items + self.evidence_sources + self.evidence_claims + self.fact_check_cache + self.answers;
         known + self.feeds + self.provider_state + self.webhook_messages
     }
 
-    const fn stale(&mut self, kind: Stale) -> &mut i64 {
+    const fn stale(&mut self, kind: StaleKind) -> &mut i64 {
         match kind {
-            Stale::Feeds => &mut self.feeds,
-            Stale::Providers => &mut self.provider_state,
-            Stale::Webhooks => &mut self.webhook_messages,
+            StaleKind::Feeds => &mut self.feeds,
+            StaleKind::Providers => &mut self.provider_state,
+            StaleKind::Webhooks => &mut self.webhook_messages,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Stale {
+enum StaleKind {
     Feeds,
     Providers,
     Webhooks,
@@ -59,7 +59,7 @@ struct Pace(u32);
 impl Pace {
     const AT_ONCE: Self = Self(0);
     /// For the daemon: without pauses, clean-up used three tenths of two cores.
-    const BESIDE_WORK: Self = Self(9);
+    const IN_BACKGROUND: Self = Self(9);
 
     async fn batch<T, E>(self, batch: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         let begun = Instant::now();
@@ -88,32 +88,36 @@ const BATCH_AGE: &str = "2 days";
 
 /// Returns tables with conditions for stale rows. The breaker of the key in use is kept, because its version must not
 /// restart.
-fn stale() -> [(Stale, &'static str, String); 12] {
+fn stale() -> [(StaleKind, &'static str, String); 12] {
     [
-        (Stale::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
-        (Stale::Feeds, "feed_sites", format!("next_look_at < now() - interval '{FEED_AGE}'")),
+        (StaleKind::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
+        (StaleKind::Feeds, "feed_sites", format!("next_look_at < now() - interval '{FEED_AGE}'")),
         (
-            Stale::Feeds,
+            StaleKind::Feeds,
             "feed_entries",
             format!(
                 "coalesce(published_at, seen_at) < now() - interval '{FEED_AGE}' AND NOT EXISTS (SELECT 1 FROM feeds AS f
                      WHERE f.url = feed_url AND coalesce(f.polled_at, f.next_poll_at) >= now() - interval '{FEED_AGE}')"
             ),
         ),
-        (Stale::Providers, "page_hosts", format!("greatest(next_at, rests_until) < now() - interval '{HOST_AGE}'")),
-        (Stale::Providers, "page_robots", format!("greatest(expires_at, asked_until) < now() - interval '{HOST_AGE}'")),
-        (Stale::Webhooks, "webhook_messages", format!("tried_since < now() - interval '{MESSAGE_AGE}'")),
-        (Stale::Providers, "provider_hours", format!("hour < now() - interval '{HOURS_AGE}'")),
+        (StaleKind::Providers, "page_hosts", format!("greatest(next_at, rests_until) < now() - interval '{HOST_AGE}'")),
         (
-            Stale::Providers,
+            StaleKind::Providers,
+            "page_robots",
+            format!("greatest(expires_at, asked_until) < now() - interval '{HOST_AGE}'"),
+        ),
+        (StaleKind::Webhooks, "webhook_messages", format!("tried_since < now() - interval '{MESSAGE_AGE}'")),
+        (StaleKind::Providers, "provider_hours", format!("hour < now() - interval '{HOURS_AGE}'")),
+        (
+            StaleKind::Providers,
             "rejudging",
             "due_at < now() AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
         ),
-        (Stale::Providers, "counted_batches", format!("counted_at < now() - interval '{BATCH_AGE}'")),
-        (Stale::Providers, "rejudging_hours", format!("hour < now() - interval '{QUOTA_AGE}'")),
-        (Stale::Providers, "provider_quota", format!("starts_at < now() - interval '{QUOTA_AGE}'")),
+        (StaleKind::Providers, "counted_batches", format!("counted_at < now() - interval '{BATCH_AGE}'")),
+        (StaleKind::Providers, "rejudging_hours", format!("hour < now() - interval '{QUOTA_AGE}'")),
+        (StaleKind::Providers, "provider_quota", format!("starts_at < now() - interval '{QUOTA_AGE}'")),
         (
-            Stale::Providers,
+            StaleKind::Providers,
             "provider_breakers",
             format!(
                 "greatest(updated_at, until) < now() - interval '{BREAKER_AGE}' AND (NOT EXISTS (
@@ -131,7 +135,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::ClocksDiffer`], as [`Store::cleanup`].
-    pub async fn cleanup_preview(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
+    pub async fn cleanup_preview(&self, now: DateTime<Utc>) -> Result<CleanupReport, StoreError> {
         self.check_clock(now).await?;
         let row: (i64, i64, i64, i64, i64) = sqlx::query_as(
             "WITH old_items AS (SELECT item_id FROM items WHERE expires_at <= now()),
@@ -146,13 +150,13 @@ impl Store {
         )
         .fetch_one(&self.pool)
         .await?;
-        let mut cleaned = Cleaned {
+        let mut cleaned = CleanupReport {
             items: row.0,
             evidence_sources: row.1,
             evidence_claims: row.2,
             fact_check_cache: row.3,
             answers: row.4,
-            ..Cleaned::default()
+            ..CleanupReport::default()
         };
         for (kind, table, condition) in stale() {
             let count = format!("SELECT count(*) FROM {table} WHERE {condition}");
@@ -168,18 +172,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::ClocksDiffer`] if `now` differs from the database's clock by more than five minutes; nothing is
     /// removed.
-    pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
+    pub async fn cleanup(&self, now: DateTime<Utc>) -> Result<CleanupReport, StoreError> {
         self.clean(now, Pace::AT_ONCE).await
     }
 
     /// As [`Store::cleanup`], with pauses.
-    pub async fn cleanup_beside_work(&self, now: DateTime<Utc>) -> Result<Cleaned, StoreError> {
-        self.clean(now, Pace::BESIDE_WORK).await
+    pub async fn cleanup_in_background(&self, now: DateTime<Utc>) -> Result<CleanupReport, StoreError> {
+        self.clean(now, Pace::IN_BACKGROUND).await
     }
 
-    async fn clean(&self, now: DateTime<Utc>, pace: Pace) -> Result<Cleaned, StoreError> {
+    async fn clean(&self, now: DateTime<Utc>, pace: Pace) -> Result<CleanupReport, StoreError> {
         self.check_clock(now).await?;
-        let mut cleaned = Cleaned::default();
+        let mut cleaned = CleanupReport::default();
         let old_items = "DELETE FROM items WHERE item_id = ANY (ARRAY(
              SELECT item_id FROM items WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))";
         cleaned.items = self.remove(old_items.to_owned(), BATCH, pace).await?;
@@ -225,7 +229,7 @@ impl Store {
     }
 
     /// Removes expired, uncited pages. Continues after the last page, so that cited pages are checked once.
-    async fn remove_pages(&self, pace: Pace, cleaned: &mut Cleaned) -> Result<(), StoreError> {
+    async fn remove_pages(&self, pace: Pace, cleaned: &mut CleanupReport) -> Result<(), StoreError> {
         let mut after: (Option<DateTime<Utc>>, Option<String>) = (None, None);
         loop {
             let batch = sqlx::query_as(
@@ -267,21 +271,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn beside_work_clean_up_rests_nine_times_as_long_as_it_works() {
+    async fn cleanup_rests_nine_times_as_long_as_it_works_when_it_runs_in_background() {
         let begun = Instant::now();
         let work = async || {
             let begun = Instant::now();
             sleep(Duration::from_millis(20)).await;
             Ok::<_, ()>(begun.elapsed())
         };
-        let worked = Pace::BESIDE_WORK.batch(work()).await.unwrap();
+        let worked = Pace::IN_BACKGROUND.batch(work()).await.unwrap();
         assert!(begun.elapsed() >= worked * 10, "{worked:?} of {:?}", begun.elapsed());
         let begun = Instant::now();
         let failing = async {
             sleep(Duration::from_millis(500)).await;
             Err::<(), ()>(())
         };
-        assert!(Pace::BESIDE_WORK.batch(failing).await.is_err());
+        assert!(Pace::IN_BACKGROUND.batch(failing).await.is_err());
         assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     }
 }

@@ -1,7 +1,7 @@
 //! Writes the result of an item with its evidence, idempotency key and messages in one transaction.
 //!
 //! `commit_item` locks the item and compares the run's start with the stored result. It writes, or reports that another
-//! run's result is newer ([`Committed`]). To store a new value, extend the row struct here and the function.
+//! run's result is newer ([`CommitOutcome`]). To store a new value, extend the row struct here and the function.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize, Serializer};
@@ -51,7 +51,7 @@ pub struct Commit<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommitOutcome {
     Written,
     /// Nothing written or to publish: another run stored a later text or a richer phase.
     Superseded,
@@ -112,7 +112,7 @@ pub struct PassageRow {
 }
 
 #[derive(Deserialize)]
-struct Ended {
+struct ReplyRow {
     is_written: bool,
     outbox_ids: Option<Vec<i64>>,
     held_until: Option<DateTime<Utc>>,
@@ -123,14 +123,14 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoEvidence`] for a verdict without evidence.
-    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<Committed, StoreError> {
+    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<CommitOutcome, StoreError> {
         let started = std::time::Instant::now();
         let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
         let result = serde_json::to_string(commit.result);
         let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
         // `begin_result` locks the item before the check. Messages are dated to the millisecond; an equal date is a
         // retry of this commit.
-        let (before, written, outdated): (Option<DateTime<Utc>>, Option<Json<Ended>>, Option<bool>) = sqlx::query_as(
+        let (before, written, outdated): (Option<DateTime<Utc>>, Option<Json<ReplyRow>>, Option<bool>) = sqlx::query_as(
             "SELECT done.at, done.ended,
                  CASE WHEN (done.ended->>'is_written')::boolean THEN note_outdated($20, $21, $22) END
              FROM (SELECT before.at,
@@ -168,11 +168,11 @@ impl Store {
         .await
         .map_err(StoreError::from)
         .inspect_err(|error| self.note_loss(error))?;
-        let Some(Json(Ended { is_written, outbox_ids: ids, held_until: until })) = written else {
-            return Ok(Committed::TooEarly(before.unwrap_or(commit.result.enriched_at)));
+        let Some(Json(ReplyRow { is_written, outbox_ids: ids, held_until: until })) = written else {
+            return Ok(CommitOutcome::TooEarly(before.unwrap_or(commit.result.enriched_at)));
         };
         if !is_written {
-            return Ok(Committed::Superseded);
+            return Ok(CommitOutcome::Superseded);
         }
         crate::telemetry::metrics::db_commit(started.elapsed());
         if outdated == Some(true) {
@@ -185,7 +185,7 @@ impl Store {
         if !commit.webhooks.is_empty() {
             self.wake_webhooks.notify_waiters();
         }
-        Ok(Committed::Written)
+        Ok(CommitOutcome::Written)
     }
 }
 
@@ -373,8 +373,8 @@ fn passage_rows(item_id: &str, commit: &Commit<'_>) -> Vec<PassageRow> {
                 provider: passage.provider.clone(),
                 out_of_context: passage.out_of_context,
                 judge: passage.judge.clone(),
-                llm_stance: passage.adjudication.map(|said| said.stance.as_str()),
-                llm_elsewhere: passage.adjudication.is_some_and(|said| said.elsewhere),
+                llm_stance: passage.adjudication.map(|one| one.stance.as_str()),
+                llm_elsewhere: passage.adjudication.is_some_and(|one| one.elsewhere),
                 passage_hash: ids::passage_hash(&passage.passage),
                 passage: passage.passage.clone(),
                 rank: i32::try_from(passage.rank).unwrap_or(i32::MAX),

@@ -38,8 +38,8 @@ impl FollowedRules {
 
 /// Compares rules without their reasons.
 fn is_same(one: Option<&DomainRule>, other: Option<&DomainRule>) -> bool {
-    let said = |rule: &DomainRule| (rule.list, rule.credibility, rule.source_type);
-    one.map(said) == other.map(said)
+    let effect = |rule: &DomainRule| (rule.list, rule.credibility, rule.source_type);
+    one.map(effect) == other.map(effect)
 }
 
 impl Store {

@@ -4,7 +4,6 @@
 //! version up. The configured lists are installed once per store.
 
 use chrono::{DateTime, Utc};
-use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::{PgConnection, Postgres, Row as _, Transaction};
 
@@ -32,34 +31,6 @@ pub struct RuleChange {
     pub after: Option<DomainRule>,
     /// Fields with different values; empty unless a rule was changed.
     pub changed: Vec<&'static str>,
-}
-
-/// A recorded edit.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RuleRecord {
-    /// Increases with every edit; identifies the edit for undo.
-    pub id: i64,
-    pub domain: String,
-    /// `add`, `change` or `remove`.
-    pub action: String,
-    pub before: Option<DomainRule>,
-    pub after: Option<DomainRule>,
-    pub who: String,
-    pub why: Option<String>,
-    pub changed_at: DateTime<Utc>,
-}
-
-/// A domain for which most pages could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UnreadableDomain {
-    pub domain: String,
-    /// Number of pages that could not be read.
-    pub failed: i64,
-    /// Number of pages that were read.
-    pub read: i64,
-    /// Cause of the last failure.
-    pub reason: Option<String>,
-    pub last_tried: Option<DateTime<Utc>>,
 }
 
 impl Store {
@@ -173,93 +144,6 @@ impl Store {
             }))
         })
         .await
-    }
-
-    pub async fn domain_rule_changes(&self, limit: i64) -> Result<Vec<RuleRecord>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes
-             WHERE action <> 'install' ORDER BY id DESC LIMIT $1",
-        )
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(record).collect()
-    }
-
-    /// Restores the rule from before an edit, whatever was changed since. `None` if the edit does not exist.
-    pub async fn undo_domain_rule_change(
-        &self,
-        id: i64,
-        who: &str,
-        now: DateTime<Utc>,
-    ) -> Result<Option<RuleChange>, StoreError> {
-        self.in_time(async {
-            let mut transaction = self.begin_edit().await?;
-            let row = sqlx::query(
-                "SELECT id, domain, action, before, after, who, why, changed_at FROM domain_rule_changes WHERE id = $1",
-            )
-            .bind(id)
-            .fetch_optional(&mut *transaction)
-            .await?;
-            let Some(undone) = row.as_ref().map(record).transpose()? else { return Ok(None) };
-            let before = one(&mut transaction, &undone.domain).await?;
-            let after = undone.before;
-            let action = match (&before, &after) {
-                (before, after) if before == after => RuleChangeAction::Unchanged,
-                (None, Some(_)) => RuleChangeAction::Add,
-                (Some(_), Some(_)) => RuleChangeAction::Change,
-                (_, None) => RuleChangeAction::Remove,
-            };
-            let why = format!("undoes edit {id}");
-            match (&before, &after) {
-                _ if action == RuleChangeAction::Unchanged => {}
-                (_, Some(rule)) => {
-                    let edit = Edit { before: before.as_ref(), after: rule, why: Some(&why) };
-                    put(&mut transaction, &edit, action, who, now).await?;
-                }
-                (Some(gone), None) => remove(&mut transaction, gone, who, Some(&why), now).await?,
-                (None, None) => {}
-            }
-            self.end_edit(transaction, action != RuleChangeAction::Unchanged).await?;
-            let changed = match (&before, &after) {
-                (Some(before), Some(after)) => differences(before, after),
-                _ => Vec::new(),
-            };
-            Ok(Some(RuleChange { action, before, after, changed }))
-        })
-        .await
-    }
-
-    /// Returns at most `most` domains with unreadable pages since then, most failures first.
-    pub async fn unreadable_domains(
-        &self,
-        since: DateTime<Utc>,
-        most: i64,
-    ) -> Result<Vec<UnreadableDomain>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT domain, count(*) FILTER (WHERE extraction_failed) AS failed,
-                 count(*) FILTER (WHERE NOT extraction_failed) AS read,
-                 (array_agg(failure ORDER BY fetched_at DESC) FILTER (WHERE failure IS NOT NULL))[1] AS reason,
-                 max(fetched_at) FILTER (WHERE extraction_failed) AS last_tried
-             FROM evidence_sources WHERE fetched_at >= $1 GROUP BY domain
-             HAVING count(*) FILTER (WHERE extraction_failed) > count(*) FILTER (WHERE NOT extraction_failed)
-             ORDER BY failed DESC, domain LIMIT $2",
-        )
-        .bind(since)
-        .bind(most)
-        .fetch_all(&self.pool)
-        .await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for row in rows {
-            found.push(UnreadableDomain {
-                domain: row.try_get("domain")?,
-                failed: row.try_get("failed")?,
-                read: row.try_get("read")?,
-                reason: row.try_get("reason")?,
-                last_tried: row.try_get("last_tried")?,
-            });
-        }
-        Ok(found)
     }
 
     /// Returns the number of stored pages that an edit of a domain affects.
@@ -416,23 +300,6 @@ pub(super) async fn remove(
     .execute(connection)
     .await?;
     Ok(())
-}
-
-fn record(row: &sqlx::postgres::PgRow) -> Result<RuleRecord, StoreError> {
-    let rule = |name: &str| {
-        let value: Option<serde_json::Value> = row.try_get(name)?;
-        value.map(serde_json::from_value).transpose().map_err(|error| StoreError::Corrupt { detail: error.to_string() })
-    };
-    Ok(RuleRecord {
-        id: row.try_get("id")?,
-        domain: row.try_get("domain")?,
-        action: row.try_get("action")?,
-        before: rule("before")?,
-        after: rule("after")?,
-        who: row.try_get("who")?,
-        why: row.try_get("why")?,
-        changed_at: row.try_get("changed_at")?,
-    })
 }
 
 fn rule(row: &sqlx::postgres::PgRow) -> Result<DomainRule, StoreError> {

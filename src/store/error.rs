@@ -317,9 +317,9 @@ pub(crate) mod samples {
 
     #[derive(Debug, thiserror::Error)]
     #[error("code {0}")]
-    struct Coded(&'static str);
+    struct CodedError(&'static str);
 
-    impl DatabaseError for Coded {
+    impl DatabaseError for CodedError {
         fn message(&self) -> &str {
             self.0
         }
@@ -346,7 +346,7 @@ pub(crate) mod samples {
     }
 
     pub(crate) fn of_code(code: &'static str) -> StoreError {
-        sqlx::Error::Database(Box::new(Coded(code))).into()
+        sqlx::Error::Database(Box::new(CodedError(code))).into()
     }
 }
 

@@ -36,10 +36,10 @@ pub enum ExternalError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}; {mend}")]
+#[error("{what}; {fix}")]
 pub struct BadQuery {
     what: String,
-    mend: &'static str,
+    fix: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,10 +52,10 @@ impl ReadQuery {
     /// Accepts one `SELECT`, `WITH`, `VALUES` or `TABLE` with at most the parameter `$1`. Only reports mistakes early;
     /// the read-only transaction prevents writes.
     pub fn new(sql: &str) -> Result<Self, BadQuery> {
-        let bad = |what: String, mend| Err(BadQuery { what, mend });
+        let bad = |what: String, fix| Err(BadQuery { what, fix });
         let words = words(sql).ok_or(BadQuery {
             what: "a quote, a comment or a parenthesis is not closed".to_owned(),
-            mend: "close it",
+            fix: "close it",
         })?;
         let statement: &[Word] = match words.split_last() {
             Some((Word::Semicolon, rest)) => rest,
@@ -72,8 +72,8 @@ impl ReadQuery {
         for word in statement {
             match word {
                 Word::Plain(word) if WRITING.contains(&word.as_str()) => {
-                    let mend = "only reading is allowed; a column of that name is written in double quotes";
-                    return bad(format!("holds {}", word.to_uppercase()), mend);
+                    let fix = "only reading is allowed; a column of that name is written in double quotes";
+                    return bad(format!("holds {}", word.to_uppercase()), fix);
                 }
                 Word::Parameter(number) if *number != 1 => {
                     return bad(format!("asks for ${number}"), "there is $1 alone, as often as you like");
@@ -320,8 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused_with_its_mend() {
-        for (sql, told) in [
+    fn query_is_refused_with_a_fix_when_it_is_not_one_read() {
+        for (sql, expected) in [
             ("", "begin it with SELECT"),
             ("DELETE FROM t", "begin it with SELECT"),
             ("SELECT 1; DROP TABLE t", "several statements"),
@@ -337,7 +337,7 @@ mod tests {
             ("EXPLAIN ANALYZE SELECT 1", "begin it with SELECT"),
         ] {
             let error = ReadQuery::new(sql).unwrap_err().to_string();
-            assert!(error.contains(told), "{sql}: {error}");
+            assert!(error.contains(expected), "{sql}: {error}");
         }
     }
 }

@@ -129,14 +129,14 @@ impl CountedStems {
 
 /// Returns the rarest stems, one of which each match must contain: all others are below [`LEAST_SHARED`]. Entries with
 /// only common words are skipped.
-fn telling<'a>(stems: &'a [String], weights: &[f64]) -> Vec<&'a str> {
+fn rarest_stems<'a>(stems: &'a [String], weights: &[f64]) -> Vec<&'a str> {
     let mut by_weight: Vec<(&str, f64)> = stems.iter().map(String::as_str).zip(weights.iter().copied()).collect();
     by_weight.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-    let told: f64 = weights.iter().sum();
-    let mut left = told;
+    let total: f64 = weights.iter().sum();
+    let mut left = total;
     let mut chosen = Vec::new();
     for (stem, weight) in by_weight {
-        if left < LEAST_SHARED * told {
+        if left < LEAST_SHARED * total {
             break;
         }
         chosen.push(stem);
@@ -337,8 +337,8 @@ impl Store {
 
     async fn matching_entries(&self, search: &FeedSearch<'_>) -> Result<Vec<FoundEntry>, StoreError> {
         let weights = self.feed_stems().await?.weights(search.stems);
-        let telling = telling(search.stems, &weights);
-        let told: f64 = weights.iter().sum();
+        let rarest = rarest_stems(search.stems, &weights);
+        let total: f64 = weights.iter().sum();
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
         let found = sqlx::query(
             "WITH near AS MATERIALIZED (
@@ -364,9 +364,9 @@ impl Store {
         .bind(search.language)
         .bind(around)
         .bind(days)
-        .bind(LEAST_SHARED * told)
+        .bind(LEAST_SHARED * total)
         .bind(search.limit)
-        .bind(&telling)
+        .bind(&rarest)
         .bind(MOST_WEIGHED)
         .bind(&weights)
         .fetch_all(&self.pool)
@@ -463,11 +463,11 @@ mod tests {
         let holders = stems.iter().cloned().zip([900.0, 200.0, 20.0]).collect();
         let weights = StemCounts { entries: 1000.0, holders }.weights(&stems);
         assert!(weights.is_sorted(), "the rarer, the more: {weights:?}");
-        let chosen = telling(&stems, &weights);
+        let chosen = rarest_stems(&stems, &weights);
         assert_eq!(chosen, ["vizhinjam", "customs"]);
         let rest: f64 = weights.iter().take(2).sum();
         assert!(rest < LEAST_SHARED * weights.iter().sum::<f64>());
         let alike = StemCounts::default().weights(&stems);
-        assert_eq!(telling(&stems, &alike).len(), 3, "of an empty table nothing is known, and nothing left out");
+        assert_eq!(rarest_stems(&stems, &alike).len(), 3, "of an empty table nothing is known, and nothing left out");
     }
 }

@@ -46,12 +46,12 @@ pub struct LeaseTerms {
     pub held_probe: Option<i64>,
     pub probe_time: Duration,
     /// Returned in the same round trip, before new permits are leased.
-    pub back: Option<Returned>,
+    pub back: Option<ReturnedPermits>,
 }
 
 /// Permits that were not used or not billed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Returned {
+pub struct ReturnedPermits {
     /// As in the lease: selects the day and month that are credited.
     pub leased_for: DateTime<Utc>,
     pub slots: u32,
@@ -204,7 +204,7 @@ impl Store {
         Ok(FleetConnection { connection: self.pool.acquire().await?, store: self.clone() })
     }
 
-    pub async fn give_back(&self, provider: &str, back: &Returned) -> Result<(), StoreError> {
+    pub async fn give_back(&self, provider: &str, back: &ReturnedPermits) -> Result<(), StoreError> {
         sqlx::query("SELECT give_back_turns($1, $2, $3, $4::float8::numeric)")
             .bind(provider)
             .bind(back.leased_for)
@@ -337,10 +337,10 @@ impl Store {
         )
         .fetch_one(&self.pool)
         .await?;
-        let told: FleetSnapshotRow = serde_json::from_str(&text)
+        let snapshot: FleetSnapshotRow = serde_json::from_str(&text)
             .map_err(|error| StoreError::Corrupt { detail: format!("the fleet's state: {error}") })?;
-        self.server_clock.learn(told.moment);
-        Ok(told.into())
+        self.server_clock.learn(snapshot.moment);
+        Ok(snapshot.into())
     }
 
     /// Notified when this process, or another one while listening, changed a breaker.
@@ -387,7 +387,7 @@ impl Store {
     /// Returns true for the first process on that day. A day later than tomorrow, by the database's clock, counts as
     /// tomorrow.
     pub async fn claim_daily_notice(&self, what: &str, day: chrono::NaiveDate) -> Result<bool, StoreError> {
-        let told = sqlx::query(
+        let written = sqlx::query(
             "INSERT INTO store_settings AS s (key, value, updated_at)
              VALUES ($1, to_jsonb(least($2::date, current_date + 1)::text), now())
              ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = now() WHERE s.value < excluded.value
@@ -398,7 +398,7 @@ impl Store {
         .bind(day)
         .execute(&self.pool)
         .await?;
-        Ok(told.rows_affected() == 1)
+        Ok(written.rows_affected() == 1)
     }
 }
 

@@ -43,7 +43,7 @@ pub enum HostLease {
 pub struct HostPlace(DateTime<Utc>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RobotsLook {
+pub enum RobotsLookup {
     /// The file (empty if missing; `None` if the server failed) and its remaining validity.
     Known { file: Option<Vec<u8>>, expires_in: Duration },
     /// The caller must fetch it.
@@ -64,13 +64,13 @@ pub(super) struct HostLeaseRequest {
 
 pub(super) type Leases = BatchLoader<HostLeaseRequest, HostLease>;
 /// By site and patience in seconds.
-pub(super) type RobotsLooks = BatchLoader<(String, f64), RobotsLook>;
+pub(super) type RobotsLookups = BatchLoader<(String, f64), RobotsLookup>;
 
 pub(super) fn leases(pool: BoundedPool) -> Leases {
-    BatchLoader::new(move |wishes: Vec<HostLeaseRequest>| {
+    BatchLoader::new(move |requests: Vec<HostLeaseRequest>| {
         let pool = pool.clone();
         Box::pin(async move {
-            let of = |span: fn(&HostLeaseRequest) -> f64| wishes.iter().map(span).collect::<Vec<_>>();
+            let of = |span: fn(&HostLeaseRequest) -> f64| requests.iter().map(span).collect::<Vec<_>>();
             // In host order: rows stay locked until the statement ends.
             let rows = sqlx::query(
                 "SELECT said.decision, said.wait, said.place FROM (
@@ -80,11 +80,11 @@ pub(super) fn leases(pool: BoundedPool) -> Leases {
                  CROSS JOIN LATERAL lease_page_host(asked.host, asked.places, asked.pause, asked.patience, asked.hold) AS said
                  ORDER BY asked.place",
             )
-            .bind(wishes.iter().map(|wish| wish.host.as_str()).collect::<Vec<_>>())
-            .bind(wishes.iter().map(|wish| wish.places).collect::<Vec<_>>())
-            .bind(of(|wish| wish.pause))
-            .bind(of(|wish| wish.patience))
-            .bind(of(|wish| wish.hold))
+            .bind(requests.iter().map(|request| request.host.as_str()).collect::<Vec<_>>())
+            .bind(requests.iter().map(|request| request.places).collect::<Vec<_>>())
+            .bind(of(|request| request.pause))
+            .bind(of(|request| request.patience))
+            .bind(of(|request| request.hold))
             .fetch_all(&pool)
             .await?;
             rows.iter().map(host_lease).collect()
@@ -104,7 +104,7 @@ fn host_lease(row: &PgRow) -> Result<HostLease, StoreError> {
     }
 }
 
-pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
+pub(super) fn robots_lookups(pool: BoundedPool) -> RobotsLookups {
     BatchLoader::new(move |asked: Vec<(String, f64)>| {
         let pool = pool.clone();
         Box::pin(async move {
@@ -135,23 +135,23 @@ pub(super) fn robots_looks(pool: BoundedPool) -> RobotsLooks {
             .bind(patience)
             .fetch_all(&pool)
             .await?;
-            rows.iter().map(robots_look).collect()
+            rows.iter().map(robots_lookup).collect()
         })
     })
 }
 
-fn robots_look(row: &PgRow) -> Result<RobotsLook, StoreError> {
+fn robots_lookup(row: &PgRow) -> Result<RobotsLookup, StoreError> {
     if let Some(expires_in) = row.try_get::<Option<f64>, _>("expires_in")? {
         let expires_in = Duration::try_from_secs_f64(expires_in).unwrap_or_default();
-        return Ok(RobotsLook::Known { file: row.try_get("file")?, expires_in });
+        return Ok(RobotsLookup::Known { file: row.try_get("file")?, expires_in });
     }
-    Ok(if row.try_get("claimed")? { RobotsLook::Ask } else { RobotsLook::Asked })
+    Ok(if row.try_get("claimed")? { RobotsLookup::Ask } else { RobotsLookup::Asked })
 }
 
 impl Store {
     /// Leases a permit for one request. Concurrent calls share a statement.
     pub async fn lease_host(&self, terms: &HostTerms<'_>) -> Result<HostLease, StoreError> {
-        let wish = HostLeaseRequest {
+        let request = HostLeaseRequest {
             host: super::storable(terms.host).into_owned(),
             places: i32::try_from(terms.places).unwrap_or(i32::MAX),
             pause: terms.pause.as_secs_f64(),
@@ -159,7 +159,7 @@ impl Store {
             hold: terms.hold.as_secs_f64(),
         };
         // Safe to repeat: a lost place expires.
-        self.again(|| self.host_leases.ask(wish.clone())).await
+        self.again(|| self.host_leases.ask(request.clone())).await
     }
 
     pub async fn give_host_back(&self, host: &str, place: HostPlace) -> Result<(), StoreError> {
@@ -186,11 +186,11 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the state of `robots.txt`. One caller gets [`RobotsLook::Ask`] within `patience`. Concurrent calls share
-    /// a statement.
-    pub async fn look_at_robots(&self, site: &str, patience: Duration) -> Result<RobotsLook, StoreError> {
+    /// Returns the state of `robots.txt`. One caller gets [`RobotsLookup::Ask`] within `patience`. Concurrent calls
+    /// share a statement.
+    pub async fn look_at_robots(&self, site: &str, patience: Duration) -> Result<RobotsLookup, StoreError> {
         let asked = (super::storable(site).into_owned(), patience.as_secs_f64());
-        self.again(|| self.robots_looks.ask(asked.clone())).await
+        self.again(|| self.robots_lookups.ask(asked.clone())).await
     }
 
     /// Stores a site's `robots.txt`; `None` if its server failed.

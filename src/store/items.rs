@@ -20,7 +20,7 @@ pub struct DonePhase {
     /// Send time of the message with the stored text, if known.
     pub sent_at: Option<DateTime<Utc>>,
     /// True if the stored result is of this content.
-    pub stands: bool,
+    pub is_current: bool,
 }
 
 /// State when a run begins; [`Store::commit`] detects concurrent changes by it.
@@ -149,7 +149,7 @@ impl Store {
                 degraded: row.try_get("degraded")?,
                 message_id: row.try_get("message_id")?,
                 sent_at: row.try_get("sent_at")?,
-                stands: row.try_get("stands")?,
+                is_current: row.try_get("stands")?,
             });
         }
         Ok(RunStart { began_at, seen, done, judged_by: JudgedBy::default() })

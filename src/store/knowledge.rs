@@ -25,7 +25,7 @@ fn never() -> DateTime<Utc> {
 }
 
 #[derive(Debug, Clone)]
-pub struct NearTo<'a> {
+pub struct NearestQuery<'a> {
     pub embedding: &'a [f32],
     /// Only vectors of this model are compared.
     pub embedder: &'a str,
@@ -47,13 +47,13 @@ pub struct NearEvidence {
     pub similarity: f64,
 }
 
-pub trait EvidenceShelf: Send + Sync + std::fmt::Debug {
+pub trait EvidenceIndex: Send + Sync + std::fmt::Debug {
     /// Returns the nearest sentences of readable, unexpired pages, nearest first; among equals, the page fetched last.
-    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>>;
+    fn nearest<'a>(&'a self, wanted: NearestQuery<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>>;
 }
 
-impl EvidenceShelf for Store {
-    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
+impl EvidenceIndex for Store {
+    fn nearest<'a>(&'a self, wanted: NearestQuery<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
         Box::pin(async move { self.again(|| self.nearest_evidence(&wanted)).await })
     }
 }
@@ -95,7 +95,7 @@ pub struct EvidenceUse {
 }
 
 impl Store {
-    async fn nearest_evidence(&self, wanted: &NearTo<'_>) -> Result<Vec<NearEvidence>, StoreError> {
+    async fn nearest_evidence(&self, wanted: &NearestQuery<'_>) -> Result<Vec<NearEvidence>, StoreError> {
         let found = sqlx::query(
             "WITH ranked AS MATERIALIZED (
                  SELECT id, evidence_id, claim_text, similarity FROM near_sentences($1::vector, $2, now(), $4)),
@@ -192,12 +192,12 @@ impl Store {
     /// again.
     pub async fn embed_again(&self, vectors: &[(i64, Vec<f32>)], embedder: &str) -> Result<u64, StoreError> {
         #[derive(Serialize)]
-        struct Given {
+        struct VectorRow {
             id: i64,
             embedding: String,
         }
-        let given: Vec<Given> =
-            vectors.iter().map(|(id, vector)| Given { id: *id, embedding: vector_text(vector) }).collect();
+        let given: Vec<VectorRow> =
+            vectors.iter().map(|(id, vector)| VectorRow { id: *id, embedding: vector_text(vector) }).collect();
         // In id order and without waiting, to avoid deadlocks.
         let done = sqlx::query(
             "WITH given AS (SELECT id, embedding FROM jsonb_to_recordset($1::jsonb) AS row(id bigint, embedding text)),

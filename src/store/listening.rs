@@ -1,6 +1,6 @@
 //! Receives `NOTIFY` messages of other processes on one connection.
 //!
-//! To add a channel, listen to it in [`Store::listen`] and wake its waiting tasks in [`Listener::hear`].
+//! To add a channel, listen to it in [`Store::listen`] and wake its waiting tasks in [`Listener::receive`].
 
 use std::time::Duration;
 
@@ -26,15 +26,15 @@ impl Listener {
     ///
     /// # Errors
     /// If the connection is lost and cannot be replaced; call [`Store::listen`] again.
-    pub async fn hear(&mut self) -> Result<(), StoreError> {
-        let said = loop {
+    pub async fn receive(&mut self) -> Result<(), StoreError> {
+        let notification = loop {
             // Cancel-safe: received messages are kept for the next call.
             match timeout(SILENCE, self.listener.try_recv()).await {
-                Ok(said) => break said?,
+                Ok(notification) => break notification?,
                 Err(_elapsed) => self.is_there().await?,
             }
         };
-        let channel = said.as_ref().map(PgNotification::channel);
+        let channel = notification.as_ref().map(PgNotification::channel);
         if channel != Some(fleet::CHANNEL) {
             self.store.wake_rules.notify_one();
         }

@@ -61,18 +61,18 @@ use tokio_util::task::TaskTracker;
 
 use crate::domain::Clock;
 
-use self::bounded::{BoundedPool, LastCancelled};
+use self::bounded::{BoundedPool, LastCancellation};
 use self::server_clock::{CommonClock, ServerClock, SteadyClock};
 use self::session::connect_options;
-use self::tested::LastFoundBroken;
+use self::tested::LastBrokenConnection;
 
-pub use answers::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer};
+pub use answers::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer};
 pub use audit::AuditEntry;
 pub use basis::{JudgedBy, JudgingVersion};
-pub use cleanup::Cleaned;
-pub use commit::{ClaimCommit, Commit, Committed, EvidenceClaimRow, PassageRow};
+pub use cleanup::CleanupReport;
+pub use commit::{ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, PassageRow};
 pub use configured_rules::FollowedRules;
-pub use domains::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
+pub use domains::{RuleChange, RuleChangeAction};
 #[cfg(feature = "embedded")]
 pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
@@ -82,21 +82,23 @@ pub use evidence::{RecentItem, StoredSource};
 pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
-    BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, Returned,
-    SharedBreaker,
+    BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
+    ReturnedPermits, SharedBreaker,
 };
 pub use history::EarlierVerdict;
-pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLook};
+pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLookup};
 pub use http_sessions::{NewSession, SessionOrigin, SessionToken, StoredSession};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
-pub use knowledge::{EvidenceShelf, EvidenceUse, NearEvidence, NearTo, SeedRow};
+pub use knowledge::{EvidenceIndex, EvidenceUse, NearEvidence, NearestQuery, SeedRow};
 pub use listening::Listener;
 pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
-pub use rejudging::{Due, RejudgeLimits, ScanCriteria, StoredRun};
-pub use rescore::{Judgements, Rejudged, RescoreMessages, Rewritten, StoredClaim, StoredJudgement, StoredPassage};
+pub use rejudging::{DueItem, RejudgeLimits, ScanCriteria, StoredRun};
+pub use rescore::{
+    Judgements, RejudgedClaim, RescoreMessages, RewriteOutcome, StoredClaim, StoredJudgement, StoredPassage,
+};
 pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::{LaterClock, MAX_CLOCK_DIFFERENCE};
 pub use sources::SourceRow;
@@ -125,9 +127,9 @@ pub struct StoreSettings {
 
 /// Separate connections for pages and lists.
 #[derive(Debug, Clone)]
-struct Reads {
+struct ReadPool {
     pool: BoundedPool,
-    tested: LastFoundBroken,
+    tested: LastBrokenConnection,
     /// True for a read replica, which may lag.
     is_copy: bool,
 }
@@ -136,7 +138,7 @@ struct Reads {
 pub struct Store {
     pool: BoundedPool,
     /// For pages and lists. `None`: the main pool.
-    reads: Option<Reads>,
+    reads: Option<ReadPool>,
     /// Bypasses the pooler, if any.
     direct: Option<Arc<PgConnectOptions>>,
     /// This process owns the only connection: no `LISTEN`, one pool slot.
@@ -148,13 +150,13 @@ pub struct Store {
     pub(crate) wake_webhooks: Arc<Notify>,
     pub(crate) wake_rules: Arc<Notify>,
     pub(crate) wake_fleet: Arc<Notify>,
-    tested: LastFoundBroken,
+    tested: LastBrokenConnection,
     server_clock: ServerClock,
-    fresh: Arc<outbox::Fresh>,
+    fresh: Arc<outbox::FreshMessages>,
     counted_stems: Arc<feeds::CountedStems>,
-    looks: answers::Looks,
+    answer_lookups: answers::AnswerLookups,
     host_leases: hosts::Leases,
-    robots_looks: hosts::RobotsLooks,
+    robots_lookups: hosts::RobotsLookups,
 }
 
 impl Store {
@@ -207,7 +209,7 @@ impl Store {
 
     fn reads(&mut self, url: &SecretString, settings: &StoreSettings, is_copy: bool) -> Result<(), StoreError> {
         let Self { pool, tested, .. } = Self::over(connect_options(url, settings)?, settings, false);
-        self.reads = Some(Reads { pool, tested, is_copy });
+        self.reads = Some(ReadPool { pool, tested, is_copy });
         Ok(())
     }
 
@@ -256,9 +258,9 @@ impl Store {
 
     /// Connects on first use.
     fn over(options: PgConnectOptions, settings: &StoreSettings, embedded: bool) -> Self {
-        let tested = LastFoundBroken::default();
+        let tested = LastBrokenConnection::default();
         let in_doubt = tested.clone();
-        let cuts = LastCancelled::default();
+        let cuts = LastCancellation::default();
         let cut_off = cuts.clone();
         let pool = PgPoolOptions::new()
             .max_connections(settings.pool_size)
@@ -280,9 +282,9 @@ impl Store {
             .connect_lazy_with(options);
         let pool = BoundedPool::new(pool, settings.statement_timeout, settings.acquire_timeout, cuts);
         Self {
-            looks: answers::looks(pool.clone(), embedded),
+            answer_lookups: answers::answer_lookups(pool.clone(), embedded),
             host_leases: hosts::leases(pool.clone()),
-            robots_looks: hosts::robots_looks(pool.clone()),
+            robots_lookups: hosts::robots_lookups(pool.clone()),
             tested,
             server_clock: ServerClock::default(),
             fresh: Arc::default(),

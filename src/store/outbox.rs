@@ -1,7 +1,7 @@
 //! The outbox, written in the item's transaction and deleted after the broker's confirm.
 //!
 //! A process leases a batch, publishes it and settles it. Refused messages are retried with growing delays and finally
-//! parked. A process that keeps up publishes its own new messages from memory ([`Fresh`]).
+//! parked. A process that keeps up publishes its own new messages from memory ([`FreshMessages`]).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use sqlx::{PgConnection, Row as _};
 
 use super::{Store, StoreError};
-use crate::broker::{OutboxMessage, Published};
+use crate::broker::{OutboxMessage, PublishReport};
 use crate::domain::MessageId;
 
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct OutboxBatch {
 impl OutboxBatch {
     /// Deletes confirmed messages, delays refused ones, releases the rest. Returns the number parked. Repeatable after
     /// an error.
-    pub async fn settle(&self, published: &Published) -> Result<usize, StoreError> {
+    pub async fn settle(&self, published: &PublishReport) -> Result<usize, StoreError> {
         let mut parked = 0;
         if !published.refused.is_empty() {
             let (ids, reasons): (Vec<i64>, Vec<String>) = published.refused.iter().cloned().unzip();
@@ -147,13 +147,13 @@ const FRESH_FOR: Duration = Duration::from_secs(3);
 type FreshMessage = (OutboxMessage, DateTime<Utc>, Instant);
 
 #[derive(Debug, Default)]
-pub(super) struct Fresh {
+pub(super) struct FreshMessages {
     messages: Mutex<VecDeque<FreshMessage>>,
     keeps_up: AtomicBool,
     unkept: AtomicBool,
 }
 
-impl Fresh {
+impl FreshMessages {
     /// Returns the lease for new messages; `None` if they must wait in the table.
     pub(super) fn claim(&self) -> Option<TimeDelta> {
         let has_room = self.messages.lock().unwrap_or_else(PoisonError::into_inner).len() < MOST_FRESH;
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_kept_only_while_it_is_claimed() {
-        let fresh = Fresh::default();
+        let fresh = FreshMessages::default();
         let (drafts, until, now) = ([draft("a"), draft("b")], DateTime::<Utc>::MIN_UTC, Instant::now());
         assert_eq!(fresh.claim(), None, "nobody has said that all is out");
         fresh.written(&drafts, &[1, 2], None, now);

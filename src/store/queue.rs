@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Store, StoreError};
 use crate::broker::{
-    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, Published, Queue, QueueDepth, QueueError,
-    QueueName, Receipt, Settle,
+    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, PublishReport, Queue, QueueDepth, QueueError,
+    QueueName, Receipt, Settlement,
 };
 use crate::domain::Clock;
 
@@ -257,19 +257,19 @@ impl TableQueue {
     }
 
     /// Settles a message that this consumer still holds. After an expired lease it belongs to the next holder.
-    async fn end(&self, id: i64, how: Settle, delivery: &Delivery) -> Result<(), StoreError> {
+    async fn end(&self, id: i64, how: Settlement, delivery: &Delivery) -> Result<(), StoreError> {
         let pool = &self.store.pool;
         let now = self.clock.now();
         let later = |delay: Duration| now + TimeDelta::from_std(delay).unwrap_or(TimeDelta::hours(1));
         match how {
-            Settle::Ack => {
+            Settlement::Ack => {
                 sqlx::query("DELETE FROM queue_messages WHERE id = $1 AND taken_by = $2")
                     .bind(id)
                     .bind(&self.name)
                     .execute(pool)
                     .await?;
             }
-            Settle::Retry { error_label, error, delay } => {
+            Settlement::Retry { error_label, error, delay } => {
                 sqlx::query(
                     "UPDATE queue_messages SET taken_by = NULL, attempts = attempts + 1, lost = 0, available_at = $2,
                          last_error = $3 WHERE id = $1 AND taken_by = $4",
@@ -281,7 +281,7 @@ impl TableQueue {
                 .execute(pool)
                 .await?;
             }
-            Settle::Defer { delay } => {
+            Settlement::Defer { delay } => {
                 sqlx::query(
                     "UPDATE queue_messages SET taken_by = NULL, lost = 0, available_at = $2 WHERE id = $1 AND taken_by = $3",
                 )
@@ -291,8 +291,8 @@ impl TableQueue {
                 .execute(pool)
                 .await?;
             }
-            how @ Settle::Dead { .. } => self.bury(id, delivery.attempts, &how, now).await?,
-            Settle::Requeue => {
+            how @ Settlement::Dead { .. } => self.bury(id, delivery.attempts, &how, now).await?,
+            Settlement::Requeue => {
                 sqlx::query("UPDATE queue_messages SET taken_by = NULL WHERE id = $1 AND taken_by = $2")
                     .bind(id)
                     .bind(&self.name)
@@ -355,7 +355,7 @@ impl Queue for TableQueue {
         Box::pin(self.next())
     }
 
-    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settlement) -> BoxFuture<'a, Result<(), QueueError>> {
         Box::pin(async move {
             let Receipt::Table(id) = delivery.receipt else {
                 return Err(QueueError::Failed {
@@ -363,7 +363,7 @@ impl Queue for TableQueue {
                     detail: "it came from another queue".to_owned(),
                 });
             };
-            let requeued = how == Settle::Requeue;
+            let requeued = how == Settlement::Requeue;
             let ended = self.end(id, how, delivery).await;
             // If even a requeue fails, stop renewing: the lease then expires.
             if ended.is_ok() || requeued {
@@ -377,11 +377,14 @@ impl Queue for TableQueue {
         Box::pin(async move { self.put(queue, items).await.map_err(failed("queueing items")) })
     }
 
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
+    fn publish_results<'a>(
+        &'a self,
+        messages: &'a [OutboxMessage],
+    ) -> BoxFuture<'a, Result<PublishReport, QueueError>> {
         // Without a broker, results are read from the store. Older outbox rows are kept for a broker.
         Box::pin(async move {
             tracing::debug!(messages = messages.len(), "no broker to publish to");
-            Ok(Published::default())
+            Ok(PublishReport::default())
         })
     }
 

@@ -47,7 +47,7 @@ pub struct ScanCriteria {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct DueItem {
     pub item_id: String,
     pub reason: Reason,
     pub due_at: DateTime<Utc>,
@@ -76,15 +76,15 @@ pub struct StoredRun {
 
 impl Store {
     /// Adds the items that became due since the last scan. Returns their number.
-    pub async fn look_for_reasons(&self, lookout: ScanCriteria) -> Result<u64, StoreError> {
-        let looks = [
+    pub async fn look_for_reasons(&self, criteria: ScanCriteria) -> Result<u64, StoreError> {
+        let scans = [
             self.note_edited_domains().await,
-            self.note_expired_pages(lookout).await,
-            self.note_new_reviews(lookout).await,
+            self.note_expired_pages(criteria).await,
+            self.note_new_reviews(criteria).await,
         ];
         let (mut noted, mut failure) = (0, None);
-        for look in looks {
-            match look {
+        for scan in scans {
+            match scan {
                 Ok(found) if found >= MOST_NOTED.unsigned_abs() => {
                     tracing::warn!(most = MOST_NOTED, "too many items to re-evaluate; older ones keep their results");
                     noted += found;
@@ -174,10 +174,10 @@ impl Store {
 
     /// Adds items similar to one with a new fact-check, if judged before it was found. The later run decides whether it
     /// reviews one of their claims.
-    async fn note_new_reviews(&self, lookout: ScanCriteria) -> Result<u64, StoreError> {
+    async fn note_new_reviews(&self, criteria: ScanCriteria) -> Result<u64, StoreError> {
         let (mut noted, mut is_done) = (0, false);
         for first in (0..MOST_REVIEWS).step_by(REVIEWS_AT_ONCE) {
-            let (found, new) = self.note_reviews(lookout, first).await?;
+            let (found, new) = self.note_reviews(criteria, first).await?;
             noted += new;
             is_done = found < REVIEWS_AT_ONCE as u64;
             if is_done {
@@ -190,7 +190,7 @@ impl Store {
         sqlx::query(
             "UPDATE store_settings SET value = to_jsonb($1::timestamptz), updated_at = now() WHERE key = 'rejudging_reviews'",
         )
-        .bind(lookout.now)
+        .bind(criteria.now)
         .execute(&self.pool)
         .await?;
         Ok(noted)
@@ -201,7 +201,7 @@ impl Store {
         ScanCriteria { now, since, similarity }: ScanCriteria,
         first: usize,
     ) -> Result<(u64, u64), StoreError> {
-        let telling: Vec<&str> = [
+        let decisive_ratings: Vec<&str> = [
             RatingClass::True,
             RatingClass::MostlyTrue,
             RatingClass::Mixed,
@@ -242,7 +242,7 @@ impl Store {
         )))
         .bind(now)
         .bind(similarity)
-        .bind(telling)
+        .bind(decisive_ratings)
         .bind(since)
         .bind(i64::try_from(first).unwrap_or(i64::MAX))
         .fetch_one(&self.pool)
@@ -273,7 +273,7 @@ impl Store {
         asks: bool,
         basis: &JudgingVersion,
         allowance: RejudgeLimits,
-    ) -> Result<Vec<Due>, StoreError> {
+    ) -> Result<Vec<DueItem>, StoreError> {
         let rows = sqlx::query(
             "WITH due AS MATERIALIZED (
                  SELECT item_id FROM rejudging WHERE asks = $1
@@ -304,7 +304,7 @@ impl Store {
         let mut due = Vec::with_capacity(rows.len());
         for row in rows {
             let reason: &str = row.try_get("reason")?;
-            due.push(Due {
+            due.push(DueItem {
                 item_id: row.try_get("item_id")?,
                 reason: Reason::parse(reason)
                     .ok_or_else(|| StoreError::Corrupt { detail: format!("reason {reason:?}") })?,
@@ -317,7 +317,7 @@ impl Store {
     }
 
     /// Removes an item, unless it got a new reason or another holder meanwhile.
-    pub async fn settle_due(&self, due: &Due) -> Result<(), StoreError> {
+    pub async fn settle_due(&self, due: &DueItem) -> Result<(), StoreError> {
         sqlx::query("DELETE FROM rejudging WHERE item_id = $1 AND asks = $2 AND taken_until = $3")
             .bind(&due.item_id)
             .bind(due.reason.asks())

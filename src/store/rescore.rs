@@ -59,7 +59,7 @@ pub struct StoredPassage {
 
 /// The new values of a re-evaluated claim.
 #[derive(Debug, Clone, Copy)]
-pub struct Rejudged<'a> {
+pub struct RejudgedClaim<'a> {
     pub claim: &'a ClaimResult,
     /// Passages with changed values.
     pub passages: &'a [JudgedPassage],
@@ -75,7 +75,7 @@ pub struct RescoreMessages<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rewritten {
+pub enum RewriteOutcome {
     Written,
     /// Nothing written: the item was judged again or removed meanwhile.
     Overtaken,
@@ -89,7 +89,7 @@ fn known<T>(parsed: Option<T>, what: &str, word: &str) -> Result<T, StoreError> 
 }
 
 /// Returns true if a verdict or its `decisive` flag changed.
-async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[Rejudged<'_>]) -> Result<bool, StoreError> {
+async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[RejudgedClaim<'_>]) -> Result<bool, StoreError> {
     let stored: Vec<(String, String, bool)> =
         sqlx::query_as("SELECT claim_id, verdict, decisive FROM claims WHERE item_id = $1")
             .bind(item_id)
@@ -122,24 +122,6 @@ impl Store {
         )
         .bind(since)
         .bind(after)
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await?;
-        self.judgements_of(&items).await
-    }
-
-    /// Returns the latest items that cite pages under a domain.
-    pub async fn judgements_under(&self, domain: &str, limit: i64) -> Result<Judgements, StoreError> {
-        let items = sqlx::query(
-            // `OFFSET 0` forces one index lookup per page: citations are the largest table.
-            "WITH pages AS MATERIALIZED (SELECT id FROM pages_under(ARRAY[$1]) AS under(id)),
-             concerned AS MATERIALIZED (
-                 SELECT DISTINCT citing.item_id FROM pages,
-                     LATERAL (SELECT item_id FROM item_evidence WHERE evidence_id = pages.id OFFSET 0) AS citing)
-             SELECT item_id, result, evaluated_at FROM concerned JOIN items USING (item_id)
-             ORDER BY enriched_at DESC, item_id LIMIT $2",
-        )
-        .bind(domain.trim_start_matches("*."))
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
@@ -251,20 +233,20 @@ impl Store {
         &self,
         result: &ItemResult,
         evaluated_at: DateTime<Utc>,
-        claims: &[Rejudged<'_>],
-        told: RescoreMessages<'_>,
+        claims: &[RejudgedClaim<'_>],
+        messages: RescoreMessages<'_>,
         now: DateTime<Utc>,
         dry_run: bool,
-    ) -> Result<Rewritten, StoreError> {
+    ) -> Result<RewriteOutcome, StoreError> {
         self.in_time(async {
             let mut transaction = self.transaction().await?;
-            let ((), spoken): ((), Option<DateTime<Utc>>) = sqlx::query_as("SELECT begin_result(), item_spoken_of($1)")
+            let ((), last): ((), Option<DateTime<Utc>>) = sqlx::query_as("SELECT begin_result(), item_spoken_of($1)")
                 .bind(&result.item_id)
                 .fetch_one(&mut *transaction)
                 .await?;
             // Messages are dated to the millisecond.
-            if let Some(last) = spoken.filter(|last| now < *last + TimeDelta::milliseconds(1) && !dry_run) {
-                return Ok(Rewritten::TooEarly(last));
+            if let Some(last) = last.filter(|last| now < *last + TimeDelta::milliseconds(1) && !dry_run) {
+                return Ok(RewriteOutcome::TooEarly(last));
             }
             let text =
                 serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
@@ -282,19 +264,19 @@ impl Store {
             .execute(&mut *transaction)
             .await?;
             if written.rows_affected() == 0 {
-                return Ok(Rewritten::Overtaken);
+                return Ok(RewriteOutcome::Overtaken);
             }
             // Under the row lock, so that only one of two concurrent runs sees the change.
             let turned = turns(&mut transaction, &result.item_id, claims).await?;
             if !dry_run && turned {
-                super::history::keep(&mut transaction, &result.item_id, told.why, now).await?;
+                super::history::keep(&mut transaction, &result.item_id, messages.why, now).await?;
             }
             write_claims(&mut transaction, claims).await?;
-            if turned && !told.outbox.is_empty() {
-                super::outbox::write(&mut transaction, told.outbox, now).await?;
+            if turned && !messages.outbox.is_empty() {
+                super::outbox::write(&mut transaction, messages.outbox, now).await?;
             }
-            if turned && !told.webhooks.is_empty() {
-                super::webhooks::write(&mut transaction, told.webhooks, now).await?;
+            if turned && !messages.webhooks.is_empty() {
+                super::webhooks::write(&mut transaction, messages.webhooks, now).await?;
             }
             if dry_run {
                 // Deferred constraints otherwise run at commit.
@@ -303,20 +285,20 @@ impl Store {
             } else {
                 sqlx::query("SELECT note_outdated($1, $2, $3)")
                     .bind(&result.item_id)
-                    .bind(told.judged_by.lists)
-                    .bind(told.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
+                    .bind(messages.judged_by.lists)
+                    .bind(messages.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
                     .execute(&mut *transaction)
                     .await?;
                 transaction.commit().await?;
             }
-            Ok(Rewritten::Written)
+            Ok(RewriteOutcome::Written)
         })
         .await
     }
 }
 
-async fn write_claims(connection: &mut PgConnection, claims: &[Rejudged<'_>]) -> Result<(), StoreError> {
-    for Rejudged { claim, passages } in claims {
+async fn write_claims(connection: &mut PgConnection, claims: &[RejudgedClaim<'_>]) -> Result<(), StoreError> {
+    for RejudgedClaim { claim, passages } in claims {
         sqlx::query(
             "UPDATE claims SET verdict = $2, decisive = $3, confidence = $4, score = $5, tier = $6::fact_check_tier,
                  agreement = $7, contradiction = $8, judge = $9, features = $10, notes = $11, justification = $12,
@@ -348,7 +330,7 @@ async fn write_claims(connection: &mut PgConnection, claims: &[Rejudged<'_>]) ->
                  WHERE e.claim_id = $1 AND e.evidence_id = row.evidence_id AND e.passage_hash = row.passage_hash",
             )
             .bind(&claim.claim_id)
-            .bind(rows(&passages.iter().map(Refigured::of).collect::<Vec<_>>())?)
+            .bind(rows(&passages.iter().map(PassageFigures::of).collect::<Vec<_>>())?)
             .execute(&mut *connection)
             .await?;
         }
@@ -370,7 +352,7 @@ fn note_unreadable(
 }
 
 #[derive(Serialize)]
-struct Refigured<'a> {
+struct PassageFigures<'a> {
     evidence_id: &'a str,
     passage_hash: String,
     credibility: f64,
@@ -378,7 +360,7 @@ struct Refigured<'a> {
     source_type: &'static str,
 }
 
-impl<'a> Refigured<'a> {
+impl<'a> PassageFigures<'a> {
     fn of(passage: &'a JudgedPassage) -> Self {
         Self {
             evidence_id: &passage.evidence_id,

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_pages_of_one_item_say_is_stored_once() {
+    fn sentence_is_stored_once_when_several_pages_of_an_item_have_it() {
         let claims = [
             sentence("a", &[1.0, 0.0]),
             sentence("b", &[2.0, 0.01]),

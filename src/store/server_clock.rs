@@ -126,9 +126,9 @@ mod tests {
     }
 
     #[derive(Debug)]
-    struct Hands(Mutex<DateTime<Utc>>);
+    struct SettableClock(Mutex<DateTime<Utc>>);
 
-    impl Clock for Hands {
+    impl Clock for SettableClock {
         fn now(&self) -> DateTime<Utc> {
             *self.0.lock().unwrap()
         }
@@ -137,13 +137,13 @@ mod tests {
     #[test]
     fn the_steady_clock_goes_on_when_the_machines_is_set_back() {
         let start = SystemClock.now();
-        let hands = Arc::new(Hands(Mutex::new(start)));
-        let steady = SteadyClock::new(Arc::clone(&hands) as Arc<dyn Clock>);
-        *hands.0.lock().unwrap() = start - TimeDelta::hours(1);
+        let clock = Arc::new(SettableClock(Mutex::new(start)));
+        let steady = SteadyClock::new(Arc::clone(&clock) as Arc<dyn Clock>);
+        *clock.0.lock().unwrap() = start - TimeDelta::hours(1);
         std::thread::sleep(std::time::Duration::from_millis(20));
         let (first, then) = (steady.now(), steady.now());
         assert!(first >= start + TimeDelta::milliseconds(20) && first < start + TimeDelta::minutes(1) && then >= first);
-        *hands.0.lock().unwrap() = start + TimeDelta::hours(1);
+        *clock.0.lock().unwrap() = start + TimeDelta::hours(1);
         assert!(steady.now() >= start + TimeDelta::hours(1), "it follows one that is put forward");
     }
 }

@@ -10,9 +10,9 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// Time of the last broken connection. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct LastFoundBroken(Arc<Mutex<Option<Instant>>>);
+pub(super) struct LastBrokenConnection(Arc<Mutex<Option<Instant>>>);
 
-impl LastFoundBroken {
+impl LastBrokenConnection {
     /// A restart breaks all connections, so those idle since before now are tested.
     pub(super) fn one_is_broken(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_connection_is_tested_after_a_pause_and_after_another_was_found_broken() {
-        let tested = LastFoundBroken::default();
+        let tested = LastBrokenConnection::default();
         assert!(!tested.is_in_doubt(Duration::from_millis(500)) && tested.is_in_doubt(Duration::from_secs(2)));
         tested.one_is_broken();
         assert!(tested.is_in_doubt(Duration::from_millis(500)), "it was idle already then");

@@ -18,7 +18,7 @@ const GATHER: Duration = Duration::from_millis(1);
 const MOST: usize = 100;
 
 type ReplySender<A> = oneshot::Sender<Result<A, StoreError>>;
-type Ask<Q, A> = dyn Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync;
+type AskFn<Q, A> = dyn Fn(Vec<Q>) -> BoxFuture<'static, Result<Vec<A>, StoreError>> + Send + Sync;
 
 /// Batches queries of one kind. Cheap to clone.
 pub(super) struct BatchLoader<Q, A>(Arc<Inner<Q, A>>);
@@ -26,7 +26,7 @@ pub(super) struct BatchLoader<Q, A>(Arc<Inner<Q, A>>);
 struct Inner<Q, A> {
     waiting: Mutex<Vec<(Q, ReplySender<A>)>>,
     /// Must return answers in query order.
-    ask: Box<Ask<Q, A>>,
+    ask: Box<AskFn<Q, A>>,
     tasks: TaskTracker,
 }
 
@@ -51,10 +51,10 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> BatchLoader<Q, A> {
 
     /// Returns the answer. A query whose caller stopped waiting is not sent.
     pub(super) async fn ask(&self, question: Q) -> Result<A, StoreError> {
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let is_first = {
             let mut waiting = self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            waiting.push((question, tell));
+            waiting.push((question, sender));
             waiting.len() == 1
         };
         if is_first {
@@ -64,34 +64,37 @@ impl<Q: Clone + Send + 'static, A: Send + 'static> BatchLoader<Q, A> {
                 own.put().await;
             });
         }
-        told.await.unwrap_or_else(|_gone| Err(StoreError::Statement(sqlx::Error::WorkerCrashed)))
+        receiver.await.unwrap_or_else(|_gone| Err(StoreError::Statement(sqlx::Error::WorkerCrashed)))
     }
 
     async fn put(&self) {
         let waiting = std::mem::take(&mut *self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut waiting: Vec<(Q, ReplySender<A>)> = waiting.into_iter().filter(|(_, told)| !told.is_closed()).collect();
+        let mut waiting: Vec<(Q, ReplySender<A>)> =
+            waiting.into_iter().filter(|(_, sender)| !sender.is_closed()).collect();
         while !waiting.is_empty() {
             let rest = waiting.split_off(waiting.len().min(MOST));
-            let (questions, tellers): (Vec<Q>, Vec<ReplySender<A>>) = waiting.into_iter().unzip();
+            let (questions, senders): (Vec<Q>, Vec<ReplySender<A>>) = waiting.into_iter().unzip();
             let copies = questions.clone();
             match (self.0.ask)(questions).await {
                 // Dropping the sender makes a query without an answer fail.
-                Ok(answers) => tellers.into_iter().zip(answers).for_each(|(tell, answer)| drop(tell.send(Ok(answer)))),
+                Ok(answers) => {
+                    senders.into_iter().zip(answers).for_each(|(sender, answer)| drop(sender.send(Ok(answer))));
+                }
                 // A refused value must not fail the other queries.
                 Err(error) if error.is_of_values() && copies.len() > 1 => {
-                    for (question, tell) in copies.into_iter().zip(tellers) {
+                    for (question, sender) in copies.into_iter().zip(senders) {
                         let answer = (self.0.ask)(vec![question]).await;
                         match answer.map(|answers| answers.into_iter().next()) {
-                            Ok(Some(answer)) => drop(tell.send(Ok(answer))),
+                            Ok(Some(answer)) => drop(sender.send(Ok(answer))),
                             Ok(None) => {}
-                            Err(error) => drop(tell.send(Err(error))),
+                            Err(error) => drop(sender.send(Err(error))),
                         }
                     }
                 }
                 Err(error) => {
                     let error = Arc::new(error);
-                    for tell in tellers {
-                        drop(tell.send(Err(StoreError::Shared(Arc::clone(&error)))));
+                    for sender in senders {
+                        drop(sender.send(Err(StoreError::Shared(Arc::clone(&error)))));
                     }
                 }
             }
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_hear_of_a_failure_and_what_kind_it_was() {
+    async fn every_caller_gets_the_error_when_a_batch_fails() {
         let failing: BatchLoader<u8, u8> =
             BatchLoader::new(|_| async { Err(StoreError::Unreachable(sqlx::Error::PoolTimedOut)) }.boxed());
         for answer in join_all([failing.ask(1), failing.ask(2)]).await {

@@ -66,6 +66,7 @@ pub const PROVIDERS: &[&str] = &[
     SearchProvider::Gdelt.as_str(),
     SearchProvider::EventRegistry.as_str(),
     SearchProvider::NewsApi.as_str(),
+    SearchProvider::Wikipedia.as_str(),
     OpenSearchBackend::Brave.as_str(),
     OpenSearchBackend::SerpApi.as_str(),
     OpenSearchBackend::Searxng.as_str(),

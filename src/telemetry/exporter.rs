@@ -247,7 +247,7 @@ pub(super) mod tests {
         {
             assert!(page.contains(name), "{name} is missing");
         }
-        assert!(page.lines().count() < 550);
+        assert!(page.lines().count() < 580);
         assert!(!page.contains("corroborate_provider_requests_total{"));
     }
 

@@ -110,14 +110,14 @@ fn one_line_fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 
                 if writer.has_ansi_escapes() { ("\u{1b}[3m", "\u{1b}[2m", "\u{1b}[0m") } else { ("", "", "") };
             write!(writer, "{italic}{}{plain}{dim}={plain}", name.strip_prefix("r#").unwrap_or(name))?;
         }
-        write!(Escaping(writer), "{value:?}")
+        write!(EscapingWriter(writer), "{value:?}")
     };
     debug_fn(field).delimited(" ")
 }
 
-struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
+struct EscapingWriter<'a, 'writer>(&'a mut Writer<'writer>);
 
-impl fmt::Write for Escaping<'_, '_> {
+impl fmt::Write for EscapingWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let mut rest = text;
         while let Some((at, control)) = rest.char_indices().find(|(_, character)| character.is_control()) {
@@ -161,9 +161,9 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for Buffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -175,11 +175,11 @@ mod tests {
     }
 
     fn logged(format: LogFormat, write: impl FnOnce()) -> String {
-        let paper = Paper::default();
-        let writer = paper.clone();
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
         let layer = lines(format, move || writer.clone(), false);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), write);
-        let bytes = paper.0.lock().unwrap().clone();
+        let bytes = buffer.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
     }
 
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn a_line_shows_the_item_and_not_the_spans_of_traces() {
-        let paper = Paper::default();
-        let writer = paper.clone();
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
         let filter = EnvFilter::new(without_payloads("trace"));
         let layer = lines(LogFormat::Json, move || writer.clone(), false).with_filter(filter);
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
@@ -211,12 +211,12 @@ mod tests {
             let stage = item.in_scope(|| traces::stage_span("judge"));
             item.in_scope(|| stage.in_scope(|| tracing::warn!("a passage is left out")));
         });
-        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert!(text.contains("tg:one:1") && !text.contains("judge"), "{text}");
     }
 
     #[test]
-    fn text_has_no_colour_codes_beside_a_terminal() {
+    fn text_has_no_colour_codes_when_output_is_no_terminal() {
         let text = logged(LogFormat::Text, || tracing::warn!(reason = "not_json", "an item is given up"));
         assert!(text.contains("WARN") && text.contains("reason=\"not_json\"") && !text.contains('\u{1b}'), "{text}");
     }
@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn text_line_keeps_the_librarys_form_and_colours() {
         let line = |ansi: bool, own: bool| {
-            let paper = Paper::default();
-            let writer = paper.clone();
+            let buffer = Buffer::default();
+            let writer = buffer.clone();
             let layer =
                 tracing_subscriber::fmt::layer().with_writer(move || writer.clone()).without_time().with_ansi(ansi);
             let write = || {
@@ -264,7 +264,7 @@ mod tests {
             } else {
                 tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), write);
             }
-            let bytes = paper.0.lock().unwrap().clone();
+            let bytes = buffer.0.lock().unwrap().clone();
             String::from_utf8(bytes).unwrap()
         };
         for ansi in [false, true] {
@@ -274,23 +274,23 @@ mod tests {
 
     #[test]
     fn returned_messages_are_silent_unless_they_are_asked_for() {
-        let heard = |directives: &str| {
-            let paper = Paper::default();
-            let writer = paper.clone();
+        let captured = |directives: &str| {
+            let buffer = Buffer::default();
+            let writer = buffer.clone();
             let filter = EnvFilter::new(without_payloads(directives));
             let layer = lines(LogFormat::Text, move || writer.clone(), false).with_filter(filter);
             tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
                 tracing::warn!(target: "lapin::returned_messages", "private words");
                 tracing::warn!(target: "lapin::channel", "closed");
             });
-            let bytes = paper.0.lock().unwrap().clone();
+            let bytes = buffer.0.lock().unwrap().clone();
             String::from_utf8(bytes).unwrap()
         };
         for directives in ["warn", "info,lapin=trace", Audience::Operator.directives()] {
-            let text = heard(directives);
+            let text = captured(directives);
             assert!(text.contains("closed") && !text.contains("private"), "{directives}: {text}");
         }
-        assert!(heard("warn,lapin::returned_messages=warn").contains("private"));
+        assert!(captured("warn,lapin::returned_messages=warn").contains("private"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::disposition::Outcome;
-use super::{ProcessError, Processed};
+use super::{ProcessError, ProcessOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrakePolicy {
@@ -54,13 +54,13 @@ enum AttemptResult {
 impl From<&Outcome> for AttemptResult {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Processed(Processed::Committed) => Self::Success,
+            Outcome::Processed(ProcessOutcome::Committed) => Self::Success,
             Outcome::Failed(ProcessError::Transient { .. } | ProcessError::Permanent { .. })
             | Outcome::Panicked(_)
             | Outcome::Stuck(_) => Self::Failure(outcome.reason()),
             // The store has its own pause.
             Outcome::Failed(ProcessError::Away { .. })
-            | Outcome::Processed(Processed::AlreadyDone)
+            | Outcome::Processed(ProcessOutcome::AlreadyDone)
             | Outcome::Rejected(_)
             | Outcome::HandedBack
             | Outcome::Deferred
@@ -183,7 +183,7 @@ impl Brake {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Reject;
+    use crate::domain::RejectReason;
 
     fn permanent(label: &'static str) -> Outcome {
         Outcome::Failed(ProcessError::Permanent { label, detail: String::new() })
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn committed() -> Outcome {
-        Outcome::Processed(Processed::Committed)
+        Outcome::Processed(ProcessOutcome::Committed)
     }
 
     fn now() -> Instant {
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn brake_stays_off_when_messages_are_at_fault_or_one_item_fails_again_and_again() {
         let brake = brake();
-        for reject in [Reject::Empty, Reject::NoText, Reject::TooLarge { bytes: 9 }] {
+        for reject in [RejectReason::Empty, RejectReason::NoText, RejectReason::TooLarge { bytes: 9 }] {
             assert_eq!(run(&brake, 0..100, &Outcome::Rejected(reject)).unwrap().effect, BrakeChange::None);
         }
         for outcome in [Outcome::Deferred, Outcome::Dropped, Outcome::HandedBack] {
@@ -274,7 +274,7 @@ mod tests {
             let decision = brake.record(99, &permanent("store_corrupt"), true, now());
             assert_eq!(decision, BrakeDecision { effect: engaged("store_corrupt", 5, seconds), is_put_off: false });
         }
-        for outcome in [Outcome::Rejected(Reject::Empty), Outcome::Processed(Processed::AlreadyDone)] {
+        for outcome in [Outcome::Rejected(RejectReason::Empty), Outcome::Processed(ProcessOutcome::AlreadyDone)] {
             assert_eq!(brake.record(99, &outcome, true, now()).effect, BrakeChange::Undecided);
         }
         assert_eq!(brake.record(99, &committed(), true, now()).effect, BrakeChange::Released);

@@ -14,9 +14,9 @@ use super::in_flight::InFlight;
 use super::lag::Lag;
 use super::notice::{Notice, NoticeKind};
 use super::overload::{Admission, Load, Overload};
-use super::pause::{Admitted, Pause, PauseReason};
+use super::pause::{AdmissionKind, Pause, PauseReason};
 use super::{ProcessError, Work, WorkerParts, WorkerSettings};
-use crate::broker::{Delivery, QueueName, Settle};
+use crate::broker::{Delivery, QueueName, Settlement};
 use crate::domain::Item;
 use crate::domain::verdict::Phase;
 
@@ -38,7 +38,7 @@ pub(super) struct WorkerContext {
 
 impl WorkerContext {
     /// Processes one delivery and settles it. Never fails: an error decides the settlement.
-    pub(super) async fn handle(&self, mut delivery: Delivery, admitted: Admitted) {
+    pub(super) async fn handle(&self, mut delivery: Delivery, admitted: AdmissionKind) {
         // Producers control these fields, and no database stores a NUL.
         for name in
             [&mut delivery.message_id, &mut delivery.reply_to, &mut delivery.correlation_id].into_iter().flatten()
@@ -50,22 +50,22 @@ impl WorkerContext {
         if let Some(time) = delivery.enqueued_at {
             self.overload.note_lag(delivery.queue, (now - time).to_std().unwrap_or_default());
         }
-        let in_hand = self.lag.taken(delivery.queue, delivery.enqueued_at, now);
+        let unsettled = self.lag.taken(delivery.queue, delivery.enqueued_at, now);
         self.in_flight.begun(&*self.parts.observer);
         let outcome = self.work_on(&delivery).await;
         let how = self.decide(&delivery, &outcome, admitted);
-        self.tell(&delivery, &outcome, &how);
+        self.report(&delivery, &outcome, &how);
         self.end(&delivery, &outcome, how).await;
         self.in_flight.ended(&*self.parts.observer);
-        self.lag.settled(in_hand);
+        self.lag.settled(unsettled);
         self.parts.observer.finished(delivery.queue, outcome.label(), started.elapsed());
     }
 
     /// Returns the settlement, and pauses or resumes intake.
-    fn decide(&self, delivery: &Delivery, outcome: &Outcome, admitted: Admitted) -> Settle {
+    fn decide(&self, delivery: &Delivery, outcome: &Outcome, admitted: AdmissionKind) -> Settlement {
         let mut hasher = DefaultHasher::new();
         delivery.body.hash(&mut hasher);
-        let decision = self.brake.record(hasher.finish(), outcome, admitted == Admitted::AsTrial, Instant::now());
+        let decision = self.brake.record(hasher.finish(), outcome, admitted == AdmissionKind::AsTrial, Instant::now());
         match decision.effect {
             BrakeChange::Engaged { label, failures, delay } => {
                 self.parts.observer.braked(true);
@@ -96,14 +96,14 @@ impl WorkerContext {
                 ?delay,
                 "item deferred while intake is paused"
             );
-            return Settle::Defer { delay };
+            return Settlement::Defer { delay };
         }
         disposition(outcome, delivery.attempts, &self.settings.retry)
     }
 
     /// Requeues a delivery that arrived after a pause began.
     pub(super) async fn return_unused(&self, delivery: &Delivery) {
-        if let Err(error) = self.parts.queue.settle(delivery, Settle::Requeue).await {
+        if let Err(error) = self.parts.queue.settle(delivery, Settlement::Requeue).await {
             tracing::debug!(%error, "delivery could not be returned yet");
             self.hand_back_later(delivery).await;
         }
@@ -154,18 +154,18 @@ impl WorkerContext {
         }
     }
 
-    fn tell(&self, delivery: &Delivery, outcome: &Outcome, how: &Settle) {
+    fn report(&self, delivery: &Delivery, outcome: &Outcome, how: &Settlement) {
         let (queue, message_id) = (delivery.queue.as_str(), delivery.message_id.as_deref());
         match how {
-            Settle::Ack | Settle::Defer { .. } | Settle::Requeue => {
+            Settlement::Ack | Settlement::Defer { .. } | Settlement::Requeue => {
                 tracing::debug!(queue, message_id, outcome = outcome.label(), "delivery");
             }
-            Settle::Retry { error_label, error, delay } => {
+            Settlement::Retry { error_label, error, delay } => {
                 self.parts.observer.retried(error_label);
                 let attempt = delivery.attempts.saturating_add(1);
                 tracing::warn!(queue, message_id, attempt, reason = error_label, %error, ?delay, "item failed; retrying later");
             }
-            Settle::Dead { label, error, .. } => {
+            Settlement::Dead { label, error, .. } => {
                 self.parts.observer.dead(outcome.reason());
                 tracing::warn!(queue, message_id, reason = label, %error, "item became a dead letter; run `corroborate dead list`");
             }
@@ -177,14 +177,14 @@ impl WorkerContext {
         }
     }
 
-    async fn end(&self, delivery: &Delivery, outcome: &Outcome, how: Settle) {
+    async fn end(&self, delivery: &Delivery, outcome: &Outcome, how: Settlement) {
         let notice = match (&how, outcome) {
-            (Settle::Dead { label, error, .. }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
+            (Settlement::Dead { label, error, .. }, _) => Some((NoticeKind::Dead, label.as_str(), error.clone())),
             (_, Outcome::Dropped) => {
                 let why = "the daemon is overloaded and set to drop the excess; send the item again later";
                 Some((NoticeKind::Dropped, "overload", why.to_owned()))
             }
-            (Settle::Defer { delay }, Outcome::Deferred) => Some((
+            (Settlement::Defer { delay }, Outcome::Deferred) => Some((
                 NoticeKind::Deferred,
                 "overload",
                 format!("the daemon is overloaded; the item comes again in {delay:?}"),
@@ -210,7 +210,7 @@ impl WorkerContext {
                 () = sleep(SETTLE_PAUSE) => {}
                 () = self.hand_back.cancelled() => {}
             }
-            match self.parts.queue.settle(delivery, Settle::Requeue).await {
+            match self.parts.queue.settle(delivery, Settlement::Requeue).await {
                 Ok(()) => return,
                 // The queue's store is unavailable: without a retry the delivery would remain with this process.
                 Err(error) if error.is_transient() && !self.hand_back.is_cancelled() => {

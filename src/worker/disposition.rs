@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::{ProcessError, Processed};
-use crate::broker::{DeadBody, Settle};
-use crate::domain::Reject;
+use super::{ProcessError, ProcessOutcome};
+use crate::broker::{DeadBody, Settlement};
+use crate::domain::RejectReason;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    Processed(Processed),
+    Processed(ProcessOutcome),
     /// The message is not a valid item.
-    Rejected(Reject),
+    Rejected(RejectReason),
     Failed(ProcessError),
     Panicked(String),
     /// Processing exceeded `item_limit`.
@@ -26,8 +26,8 @@ pub enum Outcome {
 impl Outcome {
     pub const fn label(&self) -> &'static str {
         match self {
-            Self::Processed(Processed::Committed) => "committed",
-            Self::Processed(Processed::AlreadyDone) => "already_done",
+            Self::Processed(ProcessOutcome::Committed) => "committed",
+            Self::Processed(ProcessOutcome::AlreadyDone) => "already_done",
             Self::Rejected(_) => "rejected",
             Self::Failed(ProcessError::Transient { .. }) => "transient",
             Self::Failed(ProcessError::Away { .. }) => "away",
@@ -82,34 +82,36 @@ impl RetryPolicy {
 }
 
 /// Returns the settlement. `attempts` is the number of earlier attempts.
-pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Settle {
+pub fn disposition(outcome: &Outcome, attempts: u32, policy: &RetryPolicy) -> Settlement {
     let again = |label: &'static str, error: String| {
         let tried = attempts.saturating_add(1);
         if tried >= policy.max_attempts {
             let error = format!("tried {tried} times, the last time: {error}");
-            return Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
+            return Settlement::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
         }
-        Settle::Retry { error_label: label, error, delay: policy.delay(attempts) }
+        Settlement::Retry { error_label: label, error, delay: policy.delay(attempts) }
     };
-    let dead = |label: &str, error: String| Settle::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
+    let dead = |label: &str, error: String| Settlement::Dead { label: label.to_owned(), error, body: DeadBody::Whole };
     match outcome {
-        Outcome::Processed(Processed::Committed | Processed::AlreadyDone) | Outcome::Dropped => Settle::Ack,
+        Outcome::Processed(ProcessOutcome::Committed | ProcessOutcome::AlreadyDone) | Outcome::Dropped => {
+            Settlement::Ack
+        }
         // An oversized message keeps only an excerpt.
-        Outcome::Rejected(reject @ Reject::TooLarge { .. }) => {
-            Settle::Dead { label: reject.label().to_owned(), error: reject.to_string(), body: DeadBody::Excerpt }
+        Outcome::Rejected(reject @ RejectReason::TooLarge { .. }) => {
+            Settlement::Dead { label: reject.label().to_owned(), error: reject.to_string(), body: DeadBody::Excerpt }
         }
         Outcome::Rejected(reject) => dead(reject.label(), reject.to_string()),
         Outcome::Failed(ProcessError::Transient { label, detail }) => again(label, detail.clone()),
         // Retried soon and without limit: work pauses meanwhile, and the error is not about the item.
-        Outcome::Failed(ProcessError::Away { .. }) => Settle::Defer { delay: policy.delay(0) },
+        Outcome::Failed(ProcessError::Away { .. }) => Settlement::Defer { delay: policy.delay(0) },
         Outcome::Failed(ProcessError::Permanent { label, detail }) => dead(label, detail.clone()),
         // The same text would probably panic again and use up capacity each time.
         Outcome::Panicked(message) => {
             dead("panic", format!("this item makes the daemon fail, which is a defect; please report it: {message}"))
         }
         Outcome::Stuck(after) => again("stuck", format!("it was not done after {after:?}")),
-        Outcome::HandedBack => Settle::Requeue,
-        Outcome::Deferred => Settle::Defer { delay: policy.defer_delay },
+        Outcome::HandedBack => Settlement::Requeue,
+        Outcome::Deferred => Settlement::Defer { delay: policy.defer_delay },
     }
 }
 
@@ -129,13 +131,13 @@ mod tests {
         Outcome::Failed(ProcessError::Transient { label: "store_away", detail: "no route".to_owned() })
     }
 
-    fn short(settle: &Settle) -> String {
+    fn short(settle: &Settlement) -> String {
         match settle {
-            Settle::Ack => "ack".to_owned(),
-            Settle::Retry { error_label, delay, .. } => format!("retry {error_label} {delay:?}"),
-            Settle::Defer { delay } => format!("defer {delay:?}"),
-            Settle::Dead { label, .. } => format!("dead {label}"),
-            Settle::Requeue => "requeue".to_owned(),
+            Settlement::Ack => "ack".to_owned(),
+            Settlement::Retry { error_label, delay, .. } => format!("retry {error_label} {delay:?}"),
+            Settlement::Defer { delay } => format!("defer {delay:?}"),
+            Settlement::Dead { label, .. } => format!("dead {label}"),
+            Settlement::Requeue => "requeue".to_owned(),
         }
     }
 
@@ -144,10 +146,10 @@ mod tests {
         let away = Outcome::Failed(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() });
         let permanent = Outcome::Failed(ProcessError::Permanent { label: "refused", detail: "no".to_owned() });
         let table = [
-            (Outcome::Processed(Processed::Committed), 0, "committed", "ack"),
-            (Outcome::Processed(Processed::AlreadyDone), 3, "already_done", "ack"),
-            (Outcome::Rejected(Reject::NoText), 0, "rejected", "dead no_text"),
-            (Outcome::Rejected(Reject::TooLarge { bytes: 2 }), 0, "rejected", "dead too_large"),
+            (Outcome::Processed(ProcessOutcome::Committed), 0, "committed", "ack"),
+            (Outcome::Processed(ProcessOutcome::AlreadyDone), 3, "already_done", "ack"),
+            (Outcome::Rejected(RejectReason::NoText), 0, "rejected", "dead no_text"),
+            (Outcome::Rejected(RejectReason::TooLarge { bytes: 2 }), 0, "rejected", "dead too_large"),
             (transient(), 0, "transient", "retry store_away 1s"),
             (transient(), 1, "transient", "retry store_away 2s"),
             (transient(), 2, "transient", "retry store_away 2s"),
@@ -170,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_letter_says_how_often_it_was_tried_and_why() {
-        let Settle::Dead { error, .. } = disposition(&transient(), 3, &policy()) else { panic!("not dead") };
+    fn dead_letter_has_attempts_and_cause_when_retries_are_used_up() {
+        let Settlement::Dead { error, .. } = disposition(&transient(), 3, &policy()) else { panic!("not dead") };
         assert_eq!(error, "tried 4 times, the last time: no route");
     }
 

@@ -9,64 +9,64 @@ use chrono::{DateTime, Utc};
 use crate::broker::{QueueDepth, QueueName};
 
 #[derive(Debug, Default, Clone, Copy)]
-struct Waiting {
+struct WaitingMessages {
     any: bool,
     /// No waiting message is older than this. The queue is first in, first out, so they came after the last taken
     /// message and after the queue was last empty.
     since: Option<DateTime<Utc>>,
 }
 
-impl Waiting {
+impl WaitingMessages {
     fn none_before(&mut self, moment: DateTime<Utc>) {
         self.since = self.since.max(Some(moment));
     }
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    queues: [Waiting; QueueName::ALL.len()],
+struct LagState {
+    queues: [WaitingMessages; QueueName::ALL.len()],
     /// The time of the oldest message as the queue reports it.
     oldest: Option<DateTime<Utc>>,
     /// Unsettled deliveries: the time since each could be delivered, and a unique number.
-    in_hand: BTreeSet<(DateTime<Utc>, u64)>,
+    unsettled: BTreeSet<(DateTime<Utc>, u64)>,
     taken: u64,
     /// The longest wait of deliveries taken since the last `look`.
     longest: Duration,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Lag(Mutex<Known>);
+pub(super) struct Lag(Mutex<LagState>);
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct InHand(DateTime<Utc>, u64);
+pub(super) struct DeliveryKey(DateTime<Utc>, u64);
 
 impl Lag {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn state(&self) -> MutexGuard<'_, LagState> {
         // Poisoning is harmless, because the data is consistent after every statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a taken delivery. Without a time it counts from now.
-    pub(super) fn taken(&self, queue: QueueName, enqueued: Option<DateTime<Utc>>, now: DateTime<Utc>) -> InHand {
-        let mut known = self.known();
+    pub(super) fn taken(&self, queue: QueueName, enqueued: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DeliveryKey {
+        let mut state = self.state();
         let enqueued = enqueued.unwrap_or(now).min(now);
-        known.taken += 1;
-        let number = known.taken;
-        known.in_hand.insert((enqueued, number));
-        known.longest = known.longest.max(age(enqueued, now));
-        of(&mut known, queue).none_before(enqueued);
-        InHand(enqueued, number)
+        state.taken += 1;
+        let number = state.taken;
+        state.unsettled.insert((enqueued, number));
+        state.longest = state.longest.max(age(enqueued, now));
+        of(&mut state, queue).none_before(enqueued);
+        DeliveryKey(enqueued, number)
     }
 
-    pub(super) fn settled(&self, delivery: InHand) {
-        self.known().in_hand.remove(&(delivery.0, delivery.1));
+    pub(super) fn settled(&self, delivery: DeliveryKey) {
+        self.state().unsettled.remove(&(delivery.0, delivery.1));
     }
 
     pub(super) fn counted(&self, depth: &QueueDepth, now: DateTime<Utc>) {
-        let mut known = self.known();
-        known.oldest = depth.oldest;
+        let mut state = self.state();
+        state.oldest = depth.oldest;
         for queue in QueueName::ALL {
-            let waiting = of(&mut known, queue);
+            let waiting = of(&mut state, queue);
             waiting.any = depth.of(queue) > 0;
             if !waiting.any || waiting.since.is_none() {
                 waiting.none_before(now);
@@ -77,19 +77,19 @@ impl Lag {
     /// Returns the maximum age of messages that wait or run, or the longest wait of deliveries taken since the last
     /// call. After a failed count the previous count remains valid.
     pub(super) fn look(&self, now: DateTime<Utc>) -> Duration {
-        let mut known = self.known();
-        let waiting: Vec<DateTime<Utc>> = match known.oldest {
+        let mut state = self.state();
+        let waiting: Vec<DateTime<Utc>> = match state.oldest {
             Some(oldest) => vec![oldest],
-            None => known.queues.iter().filter(|queue| queue.any).filter_map(|queue| queue.since).collect(),
+            None => state.queues.iter().filter(|queue| queue.any).filter_map(|queue| queue.since).collect(),
         };
-        let in_hand = known.in_hand.first().map(|(enqueued, _)| *enqueued);
-        let oldest = waiting.into_iter().chain(in_hand).min();
-        std::mem::take(&mut known.longest).max(oldest.map(|oldest| age(oldest, now)).unwrap_or_default())
+        let unsettled = state.unsettled.first().map(|(enqueued, _)| *enqueued);
+        let oldest = waiting.into_iter().chain(unsettled).min();
+        std::mem::take(&mut state.longest).max(oldest.map(|oldest| age(oldest, now)).unwrap_or_default())
     }
 }
 
-fn of(known: &mut Known, queue: QueueName) -> &mut Waiting {
-    let [important, enrichment, factcheck] = &mut known.queues;
+fn of(state: &mut LagState, queue: QueueName) -> &mut WaitingMessages {
+    let [important, enrichment, factcheck] = &mut state.queues;
     match queue {
         QueueName::Important => important,
         QueueName::Enrichment => enrichment,

@@ -2,7 +2,7 @@
 //!
 //! 1. A permit comes first, then a delivery, so nothing is fetched without capacity.
 //! 2. No delivery is fetched while the store is unavailable (`pause`) or recent items failed with one error (`brake`).
-//! 3. [`Process`] processes the item; [`overload`] decides which items are shed.
+//! 3. [`ItemProcessor`] processes the item; [`overload`] decides which items are shed.
 //! 4. [`disposition()`] decides whether a failed item is retried.
 //!
 //! The worker never queries a provider, writes a row or judges a claim. An item that panics becomes a dead letter. A
@@ -43,7 +43,7 @@ mod tests;
 pub use self::allowance::{Allowance, OwnAllowance};
 pub use self::brake::BrakePolicy;
 pub use self::disposition::{Outcome, RetryPolicy, disposition};
-pub use self::notice::{Announce, FAILED_KEY, Notice, NoticeKind, SKIPPED_KEY, announce_over};
+pub use self::notice::{Announcer, FAILED_KEY, Notice, NoticeKind, SKIPPED_KEY, announce_over};
 pub use self::overload::{Load, OverloadLimits, OverloadPolicy};
 pub use self::pause::{IntakeStatus, Probe};
 
@@ -79,7 +79,7 @@ pub struct Work {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Processed {
+pub enum ProcessOutcome {
     Committed,
     /// The same message was processed before; nothing changed.
     AlreadyDone,
@@ -100,7 +100,7 @@ pub enum ProcessError {
 
 /// Processes one item. Error labels come from a closed set. It must survive cancellation at any await and a second call
 /// for the same item.
-pub type Process = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<Processed, ProcessError>> + Send + Sync>;
+pub type ItemProcessor = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<ProcessOutcome, ProcessError>> + Send + Sync>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerSettings {
@@ -133,8 +133,8 @@ impl Default for WorkerSettings {
 #[derive(Clone)]
 pub struct WorkerParts {
     pub queue: Arc<dyn Queue>,
-    pub process: Process,
-    pub announce: Announce,
+    pub process: ItemProcessor,
+    pub announce: Announcer,
     pub probe: Probe,
     /// The number of items that all processes may shed under overload.
     pub allowance: Arc<dyn Allowance>,

@@ -47,7 +47,7 @@ impl NoticeKind {
     }
 
     /// The result status and the routing key.
-    const fn told_as(self) -> (Status, &'static str) {
+    const fn status_and_key(self) -> (Status, &'static str) {
         match self {
             Self::Dropped | Self::Deferred => (Status::Skipped, SKIPPED_KEY),
             Self::Dead => (Status::Failed, FAILED_KEY),
@@ -73,7 +73,7 @@ pub struct Notice {
 }
 
 /// Publishes a notice durably: after `Ok` it cannot be lost.
-pub type Announce = Arc<dyn Fn(Notice) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+pub type Announcer = Arc<dyn Fn(Notice) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 impl Notice {
     pub(super) fn of(delivery: &Delivery, kind: NoticeKind, label: &str, detail: String) -> Self {
@@ -105,7 +105,7 @@ impl Notice {
             item_id: self.item_id.clone(),
             message_id: self.message_id.clone(),
             enriched_at: now,
-            status: self.kind.told_as().0,
+            status: self.kind.status_and_key().0,
             degraded: if overload { vec![Degradation::Overload.to_string()] } else { Vec::new() },
             language: None,
             tier: None,
@@ -139,7 +139,7 @@ impl Notice {
             correlation_id: self.correlation_id.clone(),
             message_id: MessageId::new(format!("{}{copy}", self.id)),
         };
-        let mut messages = vec![message(Some(results_exchange), self.kind.told_as().1, "")];
+        let mut messages = vec![message(Some(results_exchange), self.kind.status_and_key().1, "")];
         if let Some(reply_to) = self.reply_to.as_deref().filter(|_| self.kind.is_final()) {
             messages.push(message(None, reply_to, ":reply"));
         }
@@ -167,7 +167,7 @@ fn notice_id(delivery: &Delivery, kind: NoticeKind, label: &str, item_id: &str) 
 
 /// Publishes notices directly to the broker, without outbox and database. The delivery is settled only after the broker
 /// confirmed them.
-pub fn announce_over(queue: Arc<dyn Queue>, results_exchange: String, clock: Arc<dyn Clock>) -> Announce {
+pub fn announce_over(queue: Arc<dyn Queue>, results_exchange: String, clock: Arc<dyn Clock>) -> Announcer {
     Arc::new(move |notice| {
         let queue = Arc::clone(&queue);
         let messages = notice.messages(&results_exchange, clock.now());
@@ -210,11 +210,11 @@ mod tests {
             let messages = notice(kind).messages("results", DateTime::UNIX_EPOCH);
             messages.into_iter().map(|message| (message.exchange, message.routing_key)).collect::<Vec<_>>()
         };
-        let everybody = |key: &str| (Some("results".to_owned()), key.to_owned());
+        let exchange_copy = |key: &str| (Some("results".to_owned()), key.to_owned());
         let asker = (None, "answers".to_owned());
-        assert_eq!(keys(NoticeKind::Dead), [everybody("item.failed"), asker.clone()]);
-        assert_eq!(keys(NoticeKind::Dropped), [everybody("item.skipped"), asker]);
-        assert_eq!(keys(NoticeKind::Deferred), [everybody("item.skipped")]);
+        assert_eq!(keys(NoticeKind::Dead), [exchange_copy("item.failed"), asker.clone()]);
+        assert_eq!(keys(NoticeKind::Dropped), [exchange_copy("item.skipped"), asker]);
+        assert_eq!(keys(NoticeKind::Deferred), [exchange_copy("item.skipped")]);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn notice_says_that_the_answer_was_refused() {
+    fn notice_traces_the_refusal_when_its_reply_queue_is_not_allowed() {
         let refused = Delivery { reply_to: None, reply_refused: true, ..delivery(None, b"{", 0, 1) };
         let notice = Notice::of(&refused, NoticeKind::Dead, "not_json", "why".to_owned());
         assert_eq!(notice.messages("results", DateTime::UNIX_EPOCH).len(), 1);

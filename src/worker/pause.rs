@@ -63,7 +63,7 @@ enum Intake {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Admitted {
+pub(super) enum AdmissionKind {
     AsUsual,
     /// The one item that is tried after a pause.
     AsTrial,
@@ -96,7 +96,7 @@ impl Pause {
         });
     }
 
-    pub(super) async fn admit(&self) -> Admitted {
+    pub(super) async fn admit(&self) -> AdmissionKind {
         let mut intake = self.intake.subscribe();
         loop {
             // The returned guard locks the value. The sender is in `self`, so it still exists.
@@ -108,15 +108,15 @@ impl Pause {
     }
 
     /// Returns how an item may be taken now; `None` during a pause or a trial.
-    fn try_admit(&self) -> Option<Admitted> {
+    fn try_admit(&self) -> Option<AdmissionKind> {
         let mut admitted = None;
         self.intake.send_if_modified(|intake| {
             admitted = match intake {
-                Intake::Open => Some(Admitted::AsUsual),
-                Intake::OneItem => Some(Admitted::AsTrial),
+                Intake::Open => Some(AdmissionKind::AsUsual),
+                Intake::OneItem => Some(AdmissionKind::AsTrial),
                 Intake::Paused(_) | Intake::Trial => None,
             };
-            let is_trial = admitted == Some(Admitted::AsTrial);
+            let is_trial = admitted == Some(AdmissionKind::AsTrial);
             if is_trial {
                 *intake = Intake::Trial;
             }
@@ -127,10 +127,10 @@ impl Pause {
 
     /// Checks again after the delivery arrived, because the wait may have been longer than a pause. `None`: return the
     /// delivery.
-    pub(super) fn confirm(&self, admitted: Admitted) -> Option<Admitted> {
+    pub(super) fn confirm(&self, admitted: AdmissionKind) -> Option<AdmissionKind> {
         match admitted {
-            Admitted::AsTrial => Some(Admitted::AsTrial),
-            Admitted::AsUsual => self.try_admit(),
+            AdmissionKind::AsTrial => Some(AdmissionKind::AsTrial),
+            AdmissionKind::AsUsual => self.try_admit(),
         }
     }
 
@@ -180,13 +180,13 @@ mod tests {
         let pause = Pause::new(status.clone());
         pause.begin(PauseReason::Failing { label: "store_damaged", failures: 20, delay: Duration::from_secs(30) });
         pause.offer_one();
-        assert_eq!(pause.try_admit(), Some(Admitted::AsTrial));
+        assert_eq!(pause.try_admit(), Some(AdmissionKind::AsTrial));
         pause.begin(PauseReason::StoreAway("no route".to_owned()));
         assert!(status.paused().is_some_and(|reason| reason.contains("no route")));
         pause.store_is_back(true);
         assert!(status.paused().is_some_and(|reason| reason.contains("store_damaged")));
         pause.release();
-        assert_eq!((status.paused(), pause.try_admit()), (None, Some(Admitted::AsUsual)));
+        assert_eq!((status.paused(), pause.try_admit()), (None, Some(AdmissionKind::AsUsual)));
     }
 
     #[test]
@@ -199,6 +199,6 @@ mod tests {
         assert_eq!(pause.try_admit(), None);
         assert!(status.paused().is_some_and(|reason| reason.contains("no route")));
         pause.store_is_back(false);
-        assert_eq!((status.paused(), pause.try_admit()), (None, Some(Admitted::AsUsual)));
+        assert_eq!((status.paused(), pause.try_admit()), (None, Some(AdmissionKind::AsUsual)));
     }
 }

@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::broker::{
-    DeadLetter, DeadSelection, NoObserver, OpenDeadLetter, OutboxMessage, Published, QueueDepth, Receipt, Settle,
+    DeadLetter, DeadSelection, NoObserver, OpenDeadLetter, OutboxMessage, PublishReport, QueueDepth, Receipt,
+    Settlement,
 };
 use crate::domain::SystemClock;
 
@@ -20,7 +21,7 @@ mod brake;
 struct FakeQueue {
     waiting: Mutex<VecDeque<Delivery>>,
     added: Notify,
-    settled: Mutex<Vec<(i64, Settle)>>,
+    settled: Mutex<Vec<(i64, Settlement)>>,
     stopped: CancellationToken,
     pauses: Mutex<Vec<bool>>,
     /// A pause of the queue never completes.
@@ -54,7 +55,7 @@ impl FakeQueue {
         self.added.notify_one();
     }
 
-    fn settled(&self) -> Vec<(i64, Settle)> {
+    fn settled(&self) -> Vec<(i64, Settlement)> {
         self.settled.lock().unwrap().clone()
     }
 }
@@ -79,7 +80,7 @@ impl Queue for FakeQueue {
         .boxed()
     }
 
-    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settlement) -> BoxFuture<'a, Result<(), QueueError>> {
         let Receipt::Table(id) = delivery.receipt else { panic!("a foreign delivery") };
         let mut outage = self.outage.lock().unwrap();
         if *outage > 0 {
@@ -87,11 +88,11 @@ impl Queue for FakeQueue {
             return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
         }
         let mut failures = self.failures.lock().unwrap();
-        if *failures > 0 && how != Settle::Requeue {
+        if *failures > 0 && how != Settlement::Requeue {
             *failures -= 1;
             return async { Err(QueueError::Away { detail: "test".to_owned() }) }.boxed();
         }
-        if self.returning && matches!(how, Settle::Defer { .. } | Settle::Requeue) {
+        if self.returning && matches!(how, Settlement::Defer { .. } | Settlement::Requeue) {
             self.put(id, delivery.queue, &delivery.body, delivery.attempts);
         }
         self.settled.lock().unwrap().push((id, how));
@@ -107,8 +108,8 @@ impl Queue for FakeQueue {
         async { Ok(()) }.boxed()
     }
 
-    fn publish_results<'a>(&'a self, _: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
-        async { Ok(Published::default()) }.boxed()
+    fn publish_results<'a>(&'a self, _: &'a [OutboxMessage]) -> BoxFuture<'a, Result<PublishReport, QueueError>> {
+        async { Ok(PublishReport::default()) }.boxed()
     }
 
     fn depth(&self) -> BoxFuture<'_, Result<QueueDepth, QueueError>> {
@@ -141,19 +142,19 @@ impl Queue for FakeQueue {
 }
 
 /// A running worker, its queue, and the notices to upstream.
-struct Running {
+struct RunningWorker {
     queue: Arc<FakeQueue>,
     notices: Arc<Mutex<Vec<Notice>>>,
     shutdown: CancellationToken,
     result: tokio::task::JoinHandle<Result<(), WorkerError>>,
 }
 
-impl Running {
-    fn start(queue: FakeQueue, settings: WorkerSettings, process: Process) -> Self {
+impl RunningWorker {
+    fn start(queue: FakeQueue, settings: WorkerSettings, process: ItemProcessor) -> Self {
         let notices = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&notices);
-        let announce: Announce = Arc::new(move |notice| {
-            heard.lock().unwrap().push(notice);
+        let recorded = Arc::clone(&notices);
+        let announce: Announcer = Arc::new(move |notice| {
+            recorded.lock().unwrap().push(notice);
             async { Ok(()) }.boxed()
         });
         Self::start_announcing(queue, settings, process, announce, notices)
@@ -162,8 +163,8 @@ impl Running {
     fn start_announcing(
         queue: FakeQueue,
         settings: WorkerSettings,
-        process: Process,
-        announce: Announce,
+        process: ItemProcessor,
+        announce: Announcer,
         notices: Arc<Mutex<Vec<Notice>>>,
     ) -> Self {
         let probe: Probe = Arc::new(|| async { Ok(()) }.boxed());
@@ -173,9 +174,9 @@ impl Running {
     fn start_probing(
         queue: FakeQueue,
         settings: WorkerSettings,
-        process: Process,
+        process: ItemProcessor,
         probe: Probe,
-        announce: Announce,
+        announce: Announcer,
         notices: Arc<Mutex<Vec<Notice>>>,
     ) -> Self {
         let queue = Arc::new(queue);
@@ -195,7 +196,7 @@ impl Running {
         Self { queue, notices, shutdown, result }
     }
 
-    async fn settled(&self, count: usize) -> Vec<(i64, Settle)> {
+    async fn settled(&self, count: usize) -> Vec<(i64, Settlement)> {
         for _ in 0..500 {
             let settled = self.queue.settled();
             if settled.len() >= count {
@@ -206,7 +207,7 @@ impl Running {
         panic!("only {:?} of {count} were settled", self.queue.settled());
     }
 
-    async fn stop(self) -> (Vec<(i64, Settle)>, Result<(), WorkerError>) {
+    async fn stop(self) -> (Vec<(i64, Settlement)>, Result<(), WorkerError>) {
         self.shutdown.cancel();
         let result = self.result.await.unwrap();
         (self.queue.settled(), result)
@@ -217,7 +218,7 @@ fn item(id: &str) -> Vec<u8> {
     format!(r#"{{"schema":1,"item_id":"{id}","text":"Water boils at 100 degrees."}}"#).into_bytes()
 }
 
-fn processing(answer: fn(Work) -> Result<Processed, ProcessError>) -> Process {
+fn processing(answer: fn(Work) -> Result<ProcessOutcome, ProcessError>) -> ItemProcessor {
     Arc::new(move |work| async move { answer(work) }.boxed())
 }
 
@@ -225,10 +226,10 @@ fn settings() -> WorkerSettings {
     WorkerSettings { grace: Duration::from_secs(5), poll_every: Duration::from_millis(20), ..WorkerSettings::default() }
 }
 
-fn label(settle: &Settle) -> String {
+fn label(settle: &Settlement) -> String {
     match settle {
-        Settle::Dead { label, .. } => format!("dead {label}"),
-        Settle::Retry { error_label, .. } => format!("retry {error_label}"),
+        Settlement::Dead { label, .. } => format!("dead {label}"),
+        Settlement::Retry { error_label, .. } => format!("retry {error_label}"),
         other => format!("{other:?}"),
     }
 }
@@ -236,7 +237,7 @@ fn label(settle: &Settle) -> String {
 #[tokio::test]
 async fn each_item_is_settled_by_what_came_of_it() {
     let process = processing(|work| match work.item.item_id.as_str() {
-        "fine" => Ok(Processed::Committed),
+        "fine" => Ok(ProcessOutcome::Committed),
         "again" => Err(ProcessError::Transient { label: "store_away", detail: "gone".to_owned() }),
         "never" => Err(ProcessError::Permanent { label: "refused", detail: "no".to_owned() }),
         other => panic!("cannot bear {other}"),
@@ -247,19 +248,19 @@ async fn each_item_is_settled_by_what_came_of_it() {
     }
     queue.put(4, QueueName::Factcheck, b"{not json", 0);
     queue.put(5, QueueName::Factcheck, &item("again"), 4);
-    let running = Running::start(queue, settings(), process);
+    let running = RunningWorker::start(queue, settings(), process);
     let mut settled = running.settled(6).await;
     settled.sort_by_key(|(id, _)| *id);
     let ends: Vec<String> = settled.iter().map(|(_, how)| label(how)).collect();
     assert_eq!(ends, ["Ack", "retry store_away", "dead refused", "dead panic", "dead not_json", "dead store_away"]);
-    let Settle::Dead { error, .. } = &settled[3].1 else { panic!() };
+    let Settlement::Dead { error, .. } = &settled[3].1 else { panic!() };
     assert!(error.ends_with("cannot bear boom"), "{error}");
 
-    let mut told: Vec<(String, String)> =
+    let mut reported: Vec<(String, String)> =
         running.notices.lock().unwrap().iter().map(|notice| (notice.item_id.clone(), notice.label.clone())).collect();
-    told.sort();
+    reported.sort();
     let expected = [("", "not_json"), ("again", "store_away"), ("boom", "panic"), ("never", "refused")];
-    assert_eq!(told, expected.map(|(item, label)| (item.to_owned(), label.to_owned())));
+    assert_eq!(reported, expected.map(|(item, label)| (item.to_owned(), label.to_owned())));
     assert!(running.stop().await.1.is_ok());
 }
 
@@ -268,24 +269,24 @@ async fn the_queue_decides_the_phase() {
     let process = processing(|work| {
         let expected = if work.item.item_id == "enrich" { Phase::Two } else { Phase::One };
         assert_eq!(work.phase, expected);
-        Ok(Processed::Committed)
+        Ok(ProcessOutcome::Committed)
     });
     let queue = FakeQueue::default();
     queue.put(1, QueueName::Enrichment, &item("enrich"), 0);
     queue.put(2, QueueName::Factcheck, &item("look up"), 0);
-    let running = Running::start(queue, settings(), process);
-    assert!(running.settled(2).await.iter().all(|(_, how)| *how == Settle::Ack));
+    let running = RunningWorker::start(queue, settings(), process);
+    assert!(running.settled(2).await.iter().all(|(_, how)| *how == Settlement::Ack));
 }
 
 #[tokio::test]
 async fn no_more_is_fetched_than_there_are_hands() {
     let gate = CancellationToken::new();
     let opened = gate.clone();
-    let process: Process = Arc::new(move |_| {
+    let process: ItemProcessor = Arc::new(move |_| {
         let opened = opened.clone();
         async move {
             opened.cancelled().await;
-            Ok(Processed::Committed)
+            Ok(ProcessOutcome::Committed)
         }
         .boxed()
     });
@@ -293,7 +294,7 @@ async fn no_more_is_fetched_than_there_are_hands() {
     for id in 0..10 {
         queue.put(id, QueueName::Enrichment, &item("a"), 0);
     }
-    let running = Running::start(queue, WorkerSettings { concurrency: 3, ..settings() }, process);
+    let running = RunningWorker::start(queue, WorkerSettings { concurrency: 3, ..settings() }, process);
     sleep(Duration::from_millis(100)).await;
     assert_eq!(running.queue.received.load(Ordering::SeqCst), 3);
     gate.cancel();
@@ -301,12 +302,12 @@ async fn no_more_is_fetched_than_there_are_hands() {
 }
 
 /// Takes the milliseconds that the item's text gives.
-fn slow() -> Process {
+fn slow() -> ItemProcessor {
     Arc::new(|work| {
         async move {
             let millis = work.item.item_id.parse().unwrap();
             sleep(Duration::from_millis(millis)).await;
-            Ok(Processed::Committed)
+            Ok(ProcessOutcome::Committed)
         }
         .boxed()
     })
@@ -318,7 +319,7 @@ async fn a_stop_lets_finish_what_can_and_hands_back_the_rest() {
     queue.put(1, QueueName::Enrichment, &item("100"), 0);
     queue.put(2, QueueName::Enrichment, &item("60000"), 0);
     let settings = WorkerSettings { grace: Duration::from_millis(400), ..settings() };
-    let running = Running::start(queue, settings, slow());
+    let running = RunningWorker::start(queue, settings, slow());
     while running.queue.received.load(Ordering::SeqCst) < 2 {
         sleep(Duration::from_millis(5)).await;
     }
@@ -326,7 +327,7 @@ async fn a_stop_lets_finish_what_can_and_hands_back_the_rest() {
     running.queue.put(3, QueueName::Enrichment, &item("0"), 0);
     let (settled, result) = running.stop().await;
     assert!(result.is_ok());
-    assert_eq!(settled, [(1, Settle::Ack), (2, Settle::Requeue)], "and nothing more was taken");
+    assert_eq!(settled, [(1, Settlement::Ack), (2, Settlement::Requeue)], "and nothing more was taken");
 }
 
 #[tokio::test]
@@ -334,7 +335,7 @@ async fn an_item_that_hangs_frees_its_hand() {
     let queue = FakeQueue::default();
     queue.put(1, QueueName::Enrichment, &item("60000"), 0);
     let settings = WorkerSettings { item_limit: Duration::from_millis(50), ..settings() };
-    let running = Running::start(queue, settings, slow());
+    let running = RunningWorker::start(queue, settings, slow());
     assert_eq!(label(&running.settled(1).await[0].1), "retry stuck");
 }
 
@@ -342,34 +343,34 @@ async fn an_item_that_hangs_frees_its_hand() {
 async fn what_cannot_be_settled_is_handed_back() {
     let queue = FakeQueue { failures: Mutex::new(1), ..FakeQueue::default() };
     queue.put(1, QueueName::Enrichment, b"nonsense", 0);
-    let running = Running::start(queue, settings(), processing(|_| Ok(Processed::Committed)));
-    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
+    let running = RunningWorker::start(queue, settings(), processing(|_| Ok(ProcessOutcome::Committed)));
+    assert_eq!(running.settled(1).await, [(1, Settlement::Requeue)]);
 }
 
 #[tokio::test]
-async fn nothing_is_given_up_unless_upstream_could_be_told() {
+async fn delivery_is_returned_when_upstream_cannot_be_notified() {
     let queue = FakeQueue::default();
     queue.put(1, QueueName::Enrichment, b"nonsense", 0);
-    let announce: Announce = Arc::new(|_| async { Err("the store is away".to_owned()) }.boxed());
-    let process = processing(|_| Ok(Processed::Committed));
-    let running = Running::start_announcing(queue, settings(), process, announce, Arc::default());
-    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
+    let announce: Announcer = Arc::new(|_| async { Err("the store is away".to_owned()) }.boxed());
+    let process = processing(|_| Ok(ProcessOutcome::Committed));
+    let running = RunningWorker::start_announcing(queue, settings(), process, announce, Arc::default());
+    assert_eq!(running.settled(1).await, [(1, Settlement::Requeue)]);
 }
 
 #[tokio::test]
 async fn a_crash_of_the_workers_own_code_ends_it_with_an_error() {
     let queue = FakeQueue::default();
     queue.put(1, QueueName::Enrichment, b"nonsense", 0);
-    let announce: Announce = Arc::new(|_| panic!("a defect outside of any item"));
-    let process = processing(|_| Ok(Processed::Committed));
-    let running = Running::start_announcing(queue, settings(), process, announce, Arc::default());
+    let announce: Announcer = Arc::new(|_| panic!("a defect outside of any item"));
+    let process = processing(|_| Ok(ProcessOutcome::Committed));
+    let running = RunningWorker::start_announcing(queue, settings(), process, announce, Arc::default());
     let ended = timeout(Duration::from_secs(5), running.result).await.unwrap().unwrap();
     assert!(matches!(ended, Err(WorkerError::Crashed { .. })), "{ended:?}");
 }
 
 #[tokio::test]
-async fn a_queue_that_is_closed_by_somebody_else_ends_it_with_an_error() {
-    let running = Running::start(FakeQueue::default(), settings(), slow());
+async fn worker_ends_with_an_error_when_another_part_closes_its_queue() {
+    let running = RunningWorker::start(FakeQueue::default(), settings(), slow());
     running.queue.stop_receiving();
     let ended = timeout(Duration::from_secs(5), running.result).await.unwrap().unwrap();
     assert!(matches!(ended, Err(WorkerError::Queue(QueueError::Closed))), "{ended:?}");
@@ -378,7 +379,7 @@ async fn a_queue_that_is_closed_by_somebody_else_ends_it_with_an_error() {
 /// Starts a worker at a queue of 12 with a limit of 10, and lets it take four items after a count.
 async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
     let process = processing(|work| match work.load {
-        Load::Normal => Ok(Processed::Committed),
+        Load::Normal => Ok(ProcessOutcome::Committed),
         // Marks degraded items in the settlement.
         Load::Degrade => Err(ProcessError::Permanent { label: "degraded", detail: String::new() }),
     });
@@ -387,26 +388,26 @@ async fn overloaded(policy: OverloadPolicy) -> (Vec<String>, Vec<NoticeKind>) {
     let limits = OverloadLimits { policy, max_queue_length: 10, ..OverloadLimits::default() };
     let settings =
         WorkerSettings { overload: limits, poll_every: Duration::from_mins(1), concurrency: 1, ..settings() };
-    let running = Running::start(queue, settings, process);
+    let running = RunningWorker::start(queue, settings, process);
     sleep(Duration::from_millis(100)).await;
     for id in 0..4 {
         running.queue.put(id, QueueName::Enrichment, &item("a"), 0);
     }
     let ends = running.settled(4).await.iter().map(|(_, how)| label(how)).collect();
-    let told = running.notices.lock().unwrap().iter().map(|notice| notice.kind).collect();
-    (ends, told)
+    let reported = running.notices.lock().unwrap().iter().map(|notice| notice.kind).collect();
+    (ends, reported)
 }
 
 #[tokio::test]
 async fn overload_degrades_defers_or_drops() {
     let (ends, _) = overloaded(OverloadPolicy::Degrade).await;
     assert_eq!(ends, ["dead degraded"; 4]);
-    let (ends, told) = overloaded(OverloadPolicy::Defer).await;
+    let (ends, reported) = overloaded(OverloadPolicy::Defer).await;
     assert_eq!(ends, ["Defer { delay: 120s }", "Defer { delay: 120s }", "Ack", "Ack"]);
-    assert_eq!(told, [NoticeKind::Deferred; 2]);
-    let (ends, told) = overloaded(OverloadPolicy::Drop).await;
+    assert_eq!(reported, [NoticeKind::Deferred; 2]);
+    let (ends, reported) = overloaded(OverloadPolicy::Drop).await;
     assert_eq!(ends, ["Ack"; 4]);
-    assert_eq!(told, [NoticeKind::Dropped; 2]);
+    assert_eq!(reported, [NoticeKind::Dropped; 2]);
 }
 
 #[tokio::test]
@@ -416,13 +417,13 @@ async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself()
     let away = move || began.elapsed() < OUTAGE;
     let tries = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&tries);
-    let process: Process = Arc::new(move |_| {
+    let process: ItemProcessor = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move {
             if away() {
                 return Err(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() });
             }
-            Ok(Processed::Committed)
+            Ok(ProcessOutcome::Committed)
         }
         .boxed()
     });
@@ -434,8 +435,8 @@ async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself()
     }
     let retry = RetryPolicy { max_attempts: 3, delays: vec![Duration::from_millis(1)], ..RetryPolicy::default() };
     let settings = WorkerSettings { concurrency: 4, retry, ..settings() };
-    let announce: Announce = Arc::new(|notice| panic!("upstream need not know: {notice:?}"));
-    let running = Running::start_probing(queue, settings, process, probe, announce, Arc::default());
+    let announce: Announcer = Arc::new(|notice| panic!("upstream need not know: {notice:?}"));
+    let running = RunningWorker::start_probing(queue, settings, process, probe, announce, Arc::default());
     sleep(OUTAGE / 2).await;
     assert!(tries.load(Ordering::SeqCst) <= 8, "{tries:?} items were taken while the store was away");
     assert_eq!(*running.queue.pauses.lock().unwrap(), [true]);
@@ -444,10 +445,10 @@ async fn an_outage_longer_than_all_retries_costs_no_attempt_and_ends_by_itself()
     assert_eq!(*running.queue.pauses.lock().unwrap(), [true, false]);
     let (settled, result) = running.stop().await;
     assert!(result.is_ok());
-    assert_eq!(settled.iter().filter(|(_, how)| *how == Settle::Ack).count(), 50);
-    let others: Vec<_> = settled.iter().filter(|(_, how)| *how != Settle::Ack).collect();
+    assert_eq!(settled.iter().filter(|(_, how)| *how == Settlement::Ack).count(), 50);
+    let others: Vec<_> = settled.iter().filter(|(_, how)| *how != Settlement::Ack).collect();
     // Deliveries taken while the pause began are requeued.
-    assert!(others.iter().all(|(_, how)| matches!(how, Settle::Defer { .. } | Settle::Requeue)), "{others:?}");
+    assert!(others.iter().all(|(_, how)| matches!(how, Settlement::Defer { .. } | Settlement::Requeue)), "{others:?}");
 }
 
 #[tokio::test]
@@ -455,7 +456,7 @@ async fn a_shutdown_does_not_wait_for_a_pause_that_hangs() {
     let queue = FakeQueue { pausing_hangs: true, ..FakeQueue::default() };
     queue.put(1, QueueName::Enrichment, &item("a"), 0);
     let process = processing(|_| Err(ProcessError::Away { label: "store_unreachable", detail: "no route".to_owned() }));
-    let running = Running::start(queue, settings(), process);
+    let running = RunningWorker::start(queue, settings(), process);
     for _ in 0..500 {
         if !running.queue.pauses.lock().unwrap().is_empty() {
             break;
@@ -471,6 +472,6 @@ async fn a_shutdown_does_not_wait_for_a_pause_that_hangs() {
 async fn a_delivery_that_cannot_be_settled_for_a_while_is_not_forgotten() {
     let queue = FakeQueue { outage: Mutex::new(3), ..FakeQueue::default() };
     queue.put(1, QueueName::Enrichment, &item("a"), 0);
-    let running = Running::start(queue, settings(), processing(|_| Ok(Processed::Committed)));
-    assert_eq!(running.settled(1).await, [(1, Settle::Requeue)]);
+    let running = RunningWorker::start(queue, settings(), processing(|_| Ok(ProcessOutcome::Committed)));
+    assert_eq!(running.settled(1).await, [(1, Settlement::Requeue)]);
 }

@@ -12,7 +12,7 @@ mod work;
 
 use std::time::{Duration, Instant};
 
-use corroborate::broker::{AmqpSettings, OutboxMessage, Queue, QueueError, QueueName, Settle};
+use corroborate::broker::{AmqpSettings, OutboxMessage, Queue, QueueError, QueueName, Settlement};
 use corroborate::domain::{Clock, SystemClock};
 use lapin::types::{AMQPValue, FieldTable};
 
@@ -78,7 +78,7 @@ async fn an_acknowledged_delivery_is_gone_and_an_unsettled_one_comes_again() {
     assert_eq!(delivery.correlation_id.as_deref(), Some("c1"));
     assert_eq!(delivery.enqueued_at.unwrap().timestamp(), 1_795_000_000);
     assert_eq!((delivery.attempts, delivery.redelivered), (0, false));
-    queue.settle(&delivery, Settle::Ack).await.unwrap();
+    queue.settle(&delivery, Settlement::Ack).await.unwrap();
     bed.publish("item.a", b"held").await;
     assert_eq!(bed.receive(&queue).await.body, b"held");
     drop(queue);
@@ -86,7 +86,7 @@ async fn an_acknowledged_delivery_is_gone_and_an_unsettled_one_comes_again() {
     let queue = bed.connect().await;
     let again = bed.receive(&queue).await;
     assert_eq!((again.body.as_slice(), again.redelivered), (b"held".as_slice(), true));
-    queue.settle(&again, Settle::Ack).await.unwrap();
+    queue.settle(&again, Settlement::Ack).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().enrichment, 0);
     bed.clear().await;
 }
@@ -102,19 +102,19 @@ async fn a_retry_comes_back_after_its_delay_with_one_attempt_more() {
         assert_eq!((delivery.message_id.as_deref(), delivery.body.as_slice()), (Some("m1"), b"body".as_slice()));
         // 150 ms is not on offer: the next longer delay is taken.
         let delay = Duration::from_millis(150);
-        let how = Settle::Retry { error_label: "store_away", error: "no route".to_owned(), delay };
+        let how = Settlement::Retry { error_label: "store_away", error: "no route".to_owned(), delay };
         let since = Instant::now();
         queue.settle(&delivery, how).await.unwrap();
         let back = bed.receive(&queue).await;
         assert!(since.elapsed() >= Duration::from_millis(190), "after {:?}", since.elapsed());
         assert_eq!(back.attempts, attempts + 1);
         // A deferral counts nothing, and the wait in the queue starts when it falls due.
-        queue.settle(&back, Settle::Defer { delay }).await.unwrap();
+        queue.settle(&back, Settlement::Defer { delay }).await.unwrap();
         let deferred = bed.receive(&queue).await;
         assert_eq!(deferred.attempts, attempts + 1);
         let lag = SystemClock.now() - deferred.enqueued_at.unwrap();
         assert!((-2_000..20_000).contains(&lag.num_milliseconds()), "{lag}");
-        queue.settle(&deferred, Settle::Requeue).await.unwrap();
+        queue.settle(&deferred, Settlement::Requeue).await.unwrap();
     }
     bed.clear().await;
 }

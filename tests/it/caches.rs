@@ -9,7 +9,7 @@ use corroborate::cache::{AnswerCache, AnswerCacheSettings, Form, Question, Share
 use corroborate::domain::{Clock, SystemClock};
 use corroborate::outbound::CacheResult::{Hit, HitShared, Miss, MissUnshared, Waited};
 use corroborate::outbound::{AskError, CacheResult, NoObserver};
-use corroborate::store::{AnswerKey, AnswerLook, AnswerNote, KeptAnswer, Store};
+use corroborate::store::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer, Store};
 use serde_json::json;
 use sqlx::PgPool;
 use tokio::time::{Instant, sleep};
@@ -193,9 +193,9 @@ async fn who_asks_for_long_keeps_the_claim_and_the_others_wait_for_the_one_answe
 }
 
 /// The answer that the store has.
-async fn kept(store: &Store, key: AnswerKey<'_>, now: chrono::DateTime<chrono::Utc>) -> KeptAnswer {
+async fn kept(store: &Store, key: AnswerKey<'_>, now: chrono::DateTime<chrono::Utc>) -> CachedAnswer {
     match store.answer_or_claim(key, now, "nobody", Duration::from_millis(1)).await.unwrap() {
-        AnswerLook::Kept(kept) => kept,
+        AnswerLookup::Cached(kept) => kept,
         other => panic!("{other:?}"),
     }
 }
@@ -208,7 +208,7 @@ async fn a_dead_holder_holds_nobody_up_for_longer_than_its_own_time() {
     let key = AnswerKey { hash: &hash, provider: "searxng", claim: None };
     let now = SystemClock.now();
     let look = dead.answer_or_claim(key, now, "dead", Duration::from_secs(5)).await.unwrap();
-    assert_eq!(look, AnswerLook::Claimed);
+    assert_eq!(look, AnswerLookup::Claimed);
     let question = within("held by a dead process", Duration::from_millis(400));
     let hurried = alive.cache.get_or_ask(&question, || async { Ok::<_, AskError>(found()) });
     let since = Instant::now();

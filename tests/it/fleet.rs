@@ -441,7 +441,7 @@ async fn the_others_hear_of_a_breaker_without_asking() {
     let changed = processes[1].store.fleet_changed();
     let mut listener = processes[1].store.listen().await.unwrap().unwrap();
     processes[0].ask(async || throttled(60)).await.unwrap_err();
-    tokio::time::timeout(Duration::from_secs(5), listener.hear()).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(5), listener.receive()).await.unwrap().unwrap();
     tokio::time::timeout(Duration::from_secs(1), changed.notified()).await.unwrap();
     processes[1].follow().await;
     assert_eq!(processes[1].state(), GateState::Open);

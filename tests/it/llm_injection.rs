@@ -15,7 +15,7 @@ use corroborate::domain::{Item, ItemResult};
 use corroborate::inference::steps::StepError;
 use corroborate::pipeline::{Gatherers, Outcome, Request, Steps, run};
 use corroborate::providers::Query;
-use corroborate::providers::gatherer::{Gathered, Gatherer};
+use corroborate::providers::gatherer::{GatheredPage, Gatherer};
 use futures::future::{BoxFuture, ready};
 use serde_json::{Value, json};
 
@@ -173,9 +173,9 @@ impl Gatherer for Pages {
         "attacks"
     }
 
-    fn gather<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>> {
+    fn gather<'a>(&'a self, _query: &'a Query) -> BoxFuture<'a, Result<Vec<GatheredPage>, StepError>> {
         let address = self.0.lock().unwrap().clone().unwrap();
-        let page = Gathered {
+        let page = GatheredPage {
             url: address.parse().unwrap(),
             title: String::new(),
             text: None,

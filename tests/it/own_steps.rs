@@ -9,11 +9,11 @@ use corroborate::config::{LoadOptions, load};
 use corroborate::domain::verdict::{Stance, Verdict};
 use corroborate::domain::{Item, ItemResult};
 use corroborate::inference::steps::{
-    Adjudicated, Adjudicator, ClaimData, ClaimExtractor, Extracted, ItemData, StepError, TextData,
+    Adjudicator, ClaimAdjudication, ClaimData, ClaimExtractor, Extraction, ItemData, StepError, TextData,
 };
 use corroborate::pipeline::{Gatherers, Outcome, Request, Steps, run};
 use corroborate::providers::Query;
-use corroborate::providers::gatherer::{Gathered, Gatherer};
+use corroborate::providers::gatherer::{GatheredPage, Gatherer};
 use futures::future::{BoxFuture, pending, ready};
 use serde_json::json;
 use tokio::time::Instant;
@@ -73,7 +73,7 @@ impl ClaimExtractor for Failing {
         "desk"
     }
 
-    fn extract<'a>(&'a self, _: &'a TextData<'a>, _: Instant) -> BoxFuture<'a, Result<Option<Extracted>, StepError>> {
+    fn extract<'a>(&'a self, _: &'a TextData<'a>, _: Instant) -> BoxFuture<'a, Result<Option<Extraction>, StepError>> {
         self.fails()
     }
 }
@@ -83,7 +83,7 @@ impl Gatherer for Failing {
         "archive"
     }
 
-    fn gather<'a>(&'a self, _: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>> {
+    fn gather<'a>(&'a self, _: &'a Query) -> BoxFuture<'a, Result<Vec<GatheredPage>, StepError>> {
         self.fails()
     }
 }
@@ -102,7 +102,7 @@ impl Adjudicator for Failing {
         _: &'a ItemData<'a>,
         _: &'a [ClaimData<'a>],
         _: Instant,
-    ) -> BoxFuture<'a, Result<Option<Vec<Adjudicated>>, StepError>> {
+    ) -> BoxFuture<'a, Result<Option<Vec<ClaimAdjudication>>, StepError>> {
         self.fails()
     }
 }
@@ -116,8 +116,8 @@ impl Gatherer for OneEntry {
         "log"
     }
 
-    fn gather<'a>(&'a self, _: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>> {
-        let entry = Gathered {
+    fn gather<'a>(&'a self, _: &'a Query) -> BoxFuture<'a, Result<Vec<GatheredPage>, StepError>> {
+        let entry = GatheredPage {
             url: "log://harbour/1".parse().unwrap(),
             title: "Log".to_owned(),
             text: Some("The port of Velmora shipped 4200 tonnes of grain in October.".to_owned()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corroborate::domain::{Clock as _, SystemClock};
-use corroborate::store::{HostLease, HostPlace, HostTerms, RobotsLook, Store};
+use corroborate::store::{HostLease, HostPlace, HostTerms, RobotsLookup, Store};
 use sqlx::PgPool;
 
 use crate::support::database;
@@ -124,8 +124,8 @@ async fn host_is_usable_when_the_database_clock_was_set_back() {
     // A site that another process asks about, and one that is known.
     let site = "https://news.example";
     let patience = Duration::from_secs(5);
-    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Ask);
-    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Asked);
+    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Ask);
+    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Asked);
     for left in ["asked_until = now() + interval '1 hour'", "expires_at = now() + interval '3 days'"] {
         let left = format!("UPDATE page_robots SET {left}");
         sqlx::query(sqlx::AssertSqlSafe(left.clone())).execute(&rows).await.unwrap();
@@ -133,6 +133,6 @@ async fn host_is_usable_when_the_database_clock_was_set_back() {
             .execute(&rows)
             .await
             .unwrap();
-        assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLook::Ask, "{left}");
+        assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Ask, "{left}");
     }
 }

@@ -3,14 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
-use corroborate::broker::{DeadBody, DeadSelection, Published, Queue as _, QueueName, Settle};
+use corroborate::broker::{DeadBody, DeadSelection, PublishReport, Queue as _, QueueName, Settlement};
 use corroborate::domain::clock::FixedClock;
 use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{Phase, SourceType, Tier, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    Batch, Cleaned, Committed, EvidenceShelf as _, FeedSearch, ItemFilter, NearTo, OutboxBatch, OutboxDraft,
-    OutboxState, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
+    Batch, CleanupReport, CommitOutcome, EvidenceIndex as _, FeedSearch, ItemFilter, NearestQuery, OutboxBatch,
+    OutboxDraft, OutboxState, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
 };
 
 use self::written::{
@@ -111,7 +111,7 @@ async fn a_sentence_said_twice_is_stored_once(store: &Store) {
 /// Addresses of the pages that say something near to `direction`.
 async fn known(store: &Store, direction: usize, embedder: &str) -> Vec<String> {
     let embedding = vector(direction);
-    let found = store.nearest(NearTo { embedding: &embedding, embedder, similarity: 0.5 }).await.unwrap();
+    let found = store.nearest(NearestQuery { embedding: &embedding, embedder, similarity: 0.5 }).await.unwrap();
     found.into_iter().map(|near| near.url).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -175,7 +175,7 @@ async fn words_are_found_among_the_signs_of_their_typesetting(store: &Store) {
     let run = Run { start: &start, text, phase: Phase::Two, degraded: &[], sent_at: None };
     let written =
         Written { item: "signs", channel: None, verdict: Verdict::NotVerifiable, passages: Vec::new(), now: day(2) };
-    assert_eq!(commit(store, run, written, &[]).await.unwrap(), Committed::Written);
+    assert_eq!(commit(store, run, written, &[]).await.unwrap(), CommitOutcome::Written);
     for typed in
         ["Мост", "«Мост»", "Днепр закрыт", "движение", "остановлено", "Міст", "об’єднав", "береги", "закрыт — движение"]
     {
@@ -214,7 +214,7 @@ async fn a_refused_message_waits_by_itself(store: &Store) {
     };
     store.write_outbox(&[draft("refused"), draft("behind")], day(0)).await.unwrap();
     let head = store.take_outbox(1).await.unwrap().unwrap();
-    let refused = Published { refused: vec![(head.messages[0].id, "full".to_owned())], ..Published::default() };
+    let refused = PublishReport { refused: vec![(head.messages[0].id, "full".to_owned())], ..PublishReport::default() };
     assert_eq!(head.settle(&refused).await.unwrap(), 0);
     let next = store.take_outbox(1).await.unwrap().unwrap();
     assert_eq!(next.messages[0].routing_key, "behind", "nothing waits behind it");
@@ -224,7 +224,7 @@ async fn a_refused_message_waits_by_itself(store: &Store) {
     assert_eq!((waits.pending, waits.parked), (1, 0));
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     let again = store.take_outbox(9).await.unwrap().unwrap();
-    let confirmed = Published { confirmed: vec![again.messages[0].id], ..Published::default() };
+    let confirmed = PublishReport { confirmed: vec![again.messages[0].id], ..PublishReport::default() };
     assert_eq!((again.messages[0].routing_key.as_str(), again.settle(&confirmed).await.unwrap()), ("refused", 0));
     assert_eq!(store.outbox_state().await.unwrap(), OutboxState::default());
 }
@@ -277,7 +277,7 @@ async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
     // The items are a year old by the clocks of those who wrote them: what counts is how long they are kept.
     let now = SystemClock.now();
     let nothing = store.cleanup(now).await.unwrap();
-    assert_eq!(nothing, Cleaned { provider_state: 1, ..Cleaned::default() }, "an hour of a year ago");
+    assert_eq!(nothing, CleanupReport { provider_state: 1, ..CleanupReport::default() }, "an hour of a year ago");
     let urls = [URL, "https://example.net/bridge", "https://example.net/reprint"];
     for item in ["silent", "tg:a:1", "echo"] {
         let start = store.begin(item).await.unwrap();
@@ -285,7 +285,7 @@ async fn clean_up_takes_what_expired_and_nothing_else(store: &Store) {
         let written =
             Written { item, channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now: day(100) };
         let committed = commit_for(store, run, written, &urls, TimeDelta::seconds(-1)).await.unwrap();
-        assert_eq!(committed, Committed::Written);
+        assert_eq!(committed, CommitOutcome::Written);
     }
     assert_eq!(known(store, 1, EMBEDDER).await, Vec::<String>::new(), "what expired is not known");
     for ahead in [TimeDelta::days(60), TimeDelta::days(-60), TimeDelta::minutes(6)] {
@@ -320,22 +320,22 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     assert!(first.message_id.is_some() && again.message_id == first.message_id, "by which that is known");
     // Whoever held it before has no say in it any more.
     queue
-        .settle(&first, Settle::Dead { label: "late".into(), error: "too late".into(), body: DeadBody::Whole })
+        .settle(&first, Settlement::Dead { label: "late".into(), error: "too late".into(), body: DeadBody::Whole })
         .await
         .unwrap();
-    queue.settle(&first, Settle::Ack).await.unwrap();
+    queue.settle(&first, Settlement::Ack).await.unwrap();
     assert_eq!(next.dead_list(10).await.unwrap(), []);
-    next.settle(&again, Settle::Requeue).await.unwrap();
+    next.settle(&again, Settlement::Requeue).await.unwrap();
     assert_eq!(next.depth().await.unwrap().enrichment, 2, "it is still there");
     let again = next.receive().await.unwrap();
     assert_eq!((again.body.as_slice(), again.attempts), (b"one".as_slice(), 0));
-    next.settle(&again, Settle::Ack).await.unwrap();
+    next.settle(&again, Settlement::Ack).await.unwrap();
     let second = next.receive().await.unwrap();
-    let retry = Settle::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
+    let retry = Settlement::Retry { error_label: "test", error: "later".into(), delay: Duration::ZERO };
     next.settle(&second, retry).await.unwrap();
     let second = next.receive().await.unwrap();
     assert_eq!((second.body.as_slice(), second.attempts), (b"two".as_slice(), 1));
-    next.settle(&second, Settle::Dead { label: "bad".into(), error: "never".into(), body: DeadBody::Whole })
+    next.settle(&second, Settlement::Dead { label: "bad".into(), error: "never".into(), body: DeadBody::Whole })
         .await
         .unwrap();
     let dead = next.dead_list(10).await.unwrap();
@@ -343,7 +343,7 @@ async fn a_message_leaves_the_table_queue_only_when_it_is_settled(store: &Store)
     assert_eq!(next.dead_requeue(DeadSelection::All).await.unwrap(), 1);
     assert_eq!(next.depth().await.unwrap().enrichment, 1);
     let revived = next.receive().await.unwrap();
-    next.settle(&revived, Settle::Ack).await.unwrap();
+    next.settle(&revived, Settlement::Ack).await.unwrap();
     next.stop_receiving();
     assert!(next.receive().await.is_err(), "a stopped queue hands out nothing");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use corroborate::broker::{DeadBody, DeadSelection, EXCERPT_BYTES, Queue as _, QueueName, Settle};
+use corroborate::broker::{DeadBody, DeadSelection, EXCERPT_BYTES, Queue as _, QueueName, Settlement};
 use corroborate::store::TableQueue;
 
 use crate::support::database;
@@ -44,7 +44,7 @@ async fn what_a_living_process_holds_is_its_own_and_a_dead_ones_is_soon_taken_ov
     minutes(6);
     let taken = other.receive().await.unwrap();
     assert_eq!((taken.body.as_slice(), taken.redelivered), (held.body.as_slice(), true), "nobody renewed it any more");
-    other.settle(&taken, Settle::Ack).await.unwrap();
+    other.settle(&taken, Settlement::Ack).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,11 +93,11 @@ async fn a_worker_that_stops_keeps_nothing_but_what_is_in_work() {
         let next = tokio::time::timeout(Duration::from_secs(5), other.receive()).await;
         let next = next.expect("nobody waits for a lease to end").unwrap();
         assert_eq!((next.body.as_slice(), next.redelivered), (body, false));
-        other.settle(&next, Settle::Ack).await.unwrap();
+        other.settle(&next, Settlement::Ack).await.unwrap();
     }
     let nothing = tokio::time::timeout(Duration::from_millis(600), other.receive()).await;
     assert!(nothing.is_err(), "what is in work is not handed out a second time");
-    stopping.settle(&held, Settle::Ack).await.unwrap();
+    stopping.settle(&held, Settlement::Ack).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,7 +109,7 @@ async fn what_is_put_off_is_not_counted_as_waiting_until_it_falls_due() {
     queue.publish_items(QueueName::Enrichment, &[b"later".to_vec()]).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().enrichment, 1);
     let delivery = queue.receive().await.unwrap();
-    queue.settle(&delivery, Settle::Defer { delay: Duration::from_mins(2) }).await.unwrap();
+    queue.settle(&delivery, Settlement::Defer { delay: Duration::from_mins(2) }).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().enrichment, 0, "shedding it again would help nobody");
     *hands.0.lock().unwrap() = day(2) + TimeDelta::minutes(3);
     assert_eq!(queue.depth().await.unwrap().enrichment, 1);
@@ -127,7 +127,7 @@ async fn what_is_important_is_handed_out_first() {
     for body in [b"first".as_slice(), b"second", b"waits"] {
         let delivery = queue.receive().await.unwrap();
         assert_eq!(delivery.body, body);
-        queue.settle(&delivery, Settle::Ack).await.unwrap();
+        queue.settle(&delivery, Settlement::Ack).await.unwrap();
     }
 }
 
@@ -158,7 +158,7 @@ async fn letters_of_a_reason_go_back_in_batches_and_cut_ones_stay() {
         let delivery = queue.receive().await.unwrap();
         let label = if number % 7 == 0 && number < 70 { "not_json" } else { "store_statement" };
         let body = if delivery.body == huge { DeadBody::Excerpt } else { DeadBody::Whole };
-        let how = Settle::Dead { label: label.to_owned(), error: "why".to_owned(), body };
+        let how = Settlement::Dead { label: label.to_owned(), error: "why".to_owned(), body };
         queue.settle(&delivery, how).await.unwrap();
     }
     let letters = queue.dead_list(100).await.unwrap();

@@ -277,7 +277,7 @@ async fn what_a_command_finds_is_posted_to_nobody_and_ids_that_name_nothing_are_
     }
     let daemon = bench.start().await;
     let refused = finish(&bench.environment, &["webhooks", "drop", "7"], "").await;
-    assert!(refused.code != 0 && refused.stderr.contains("there any more"), "{refused:?}");
+    assert!(refused.code != 0 && refused.stderr.contains("exists any more"), "{refused:?}");
     assert_eq!(bench.command(&["drop", "--all"]).await["count"], 0);
     assert!(receiver.hits().is_empty());
     daemon.stop().await;

@@ -54,7 +54,7 @@ impl Degradation {
     }
 
     /// The provider or model; `None` if the cause concerns the whole item.
-    pub fn of_whom(&self) -> Option<&str> {
+    pub fn component(&self) -> Option<&str> {
         match self {
             Self::ProviderOpen(name)
             | Self::ProviderBusy(name)
@@ -92,7 +92,7 @@ impl Degradation {
 
 impl fmt::Display for Degradation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.of_whom() {
+        match self.component() {
             Some(name) => write!(f, "{}:{name}", self.label()),
             None => f.write_str(self.label()),
         }

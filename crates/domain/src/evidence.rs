@@ -70,15 +70,15 @@ pub struct JudgedPassage {
 }
 
 /// Probability from which a passage takes a side (`docs/scoring.md`, a passage's own stance).
-pub const TAKES_A_SIDE: f64 = 0.5;
+pub const MIN_SIDE_PROBABILITY: f64 = 0.5;
 
 impl JudgedPassage {
     /// Returns the side with the largest of the three probabilities, if it is at least 0.5. Equal probabilities give
     /// `Neutral`.
     pub fn stance(&self) -> Stance {
-        if self.contradict >= TAKES_A_SIDE && self.contradict > self.entail && self.contradict > self.neutral {
+        if self.contradict >= MIN_SIDE_PROBABILITY && self.contradict > self.entail && self.contradict > self.neutral {
             Stance::Contradicts
-        } else if self.entail >= TAKES_A_SIDE && self.entail > self.contradict && self.entail > self.neutral {
+        } else if self.entail >= MIN_SIDE_PROBABILITY && self.entail > self.contradict && self.entail > self.neutral {
             Stance::Supports
         } else {
             Stance::Neutral

@@ -195,7 +195,7 @@ impl ItemOptions {
 
 /// Why a message cannot become an item. A person reads it with the dead letter.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Reject {
+pub enum RejectReason {
     #[error("the message is empty; send one JSON object with schema, item_id and text")]
     Empty,
     #[error("the message is {bytes} bytes, {MAX_MESSAGE_BYTES} at most; send the text without attachments")]
@@ -212,7 +212,7 @@ pub enum Reject {
     NoText,
 }
 
-impl Reject {
+impl RejectReason {
     /// Closed set of labels for metrics and the `x-error-label` header.
     pub const fn label(&self) -> &'static str {
         match self {
@@ -290,38 +290,40 @@ impl Item {
     /// Parses one message.
     ///
     /// # Errors
-    /// [`Reject`] says how the sender can correct the message.
-    pub fn parse(bytes: &[u8]) -> Result<Self, Reject> {
+    /// [`RejectReason`] says how the sender can correct the message.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RejectReason> {
         if bytes.len() > MAX_MESSAGE_BYTES {
-            return Err(Reject::TooLarge { bytes: bytes.len() });
+            return Err(RejectReason::TooLarge { bytes: bytes.len() });
         }
-        let text = std::str::from_utf8(bytes).map_err(|error| Reject::NotUtf8 { at: error.valid_up_to() })?;
+        let text = std::str::from_utf8(bytes).map_err(|error| RejectReason::NotUtf8 { at: error.valid_up_to() })?;
         let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
-            return Err(Reject::Empty);
+            return Err(RejectReason::Empty);
         }
         // Parses the text twice. A `serde_json::Value` of it would take about 100 times its size.
         let Head { schema } =
             serde_json::from_str(text).map_err(|error| match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) if error.is_data() => Reject::WrongSchema { detail: "a JSON object is expected".to_owned() },
-                Ok(_) => Reject::NotJson { detail: error.to_string() },
-                Err(error) => Reject::NotJson { detail: error.to_string() },
+                Ok(_) if error.is_data() => {
+                    RejectReason::WrongSchema { detail: "a JSON object is expected".to_owned() }
+                }
+                Ok(_) => RejectReason::NotJson { detail: error.to_string() },
+                Err(error) => RejectReason::NotJson { detail: error.to_string() },
             })?;
         if let Some(found) = schema.filter(|found| *found != 1) {
-            return Err(Reject::UnknownSchema { found });
+            return Err(RejectReason::UnknownSchema { found });
         }
         let item: Self =
-            serde_json::from_str(text).map_err(|error| Reject::WrongSchema { detail: error.to_string() })?;
+            serde_json::from_str(text).map_err(|error| RejectReason::WrongSchema { detail: error.to_string() })?;
         item.check()?;
         Ok(item)
     }
 
-    fn check(&self) -> Result<(), Reject> {
-        let wrong = |detail: &str| Err(Reject::WrongSchema { detail: detail.to_owned() });
+    fn check(&self) -> Result<(), RejectReason> {
+        let wrong = |detail: &str| Err(RejectReason::WrongSchema { detail: detail.to_owned() });
         if self.item_id.trim().is_empty() {
             return wrong("item_id is empty");
         }
-        limits::check_item(self).map_err(|detail| Reject::WrongSchema { detail })?;
+        limits::check_item(self).map_err(|detail| RejectReason::WrongSchema { detail })?;
         if self.has_nul() {
             return wrong("a text holds the NUL character, which no database stores");
         }
@@ -335,7 +337,7 @@ impl Item {
             return wrong("options.max_seconds and options.max_sources must be 1 or more");
         }
         if self.texts().next().is_none() {
-            return Err(Reject::NoText);
+            return Err(RejectReason::NoText);
         }
         Ok(())
     }

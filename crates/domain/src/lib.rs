@@ -24,7 +24,7 @@ pub mod verdict;
 pub use clock::{Clock, SystemClock};
 pub use degradation::Degradation;
 pub use event::Event;
-pub use item::{Item, Reject};
+pub use item::{Item, RejectReason};
 pub use message_id::MessageId;
 pub use reason::Reason;
 pub use result::ItemResult;

@@ -13,32 +13,32 @@ use super::scoring::Scoring;
 
 /// Starting probabilities if the agreement rule takes no side. Common words do not predict the answer
 /// (`docs/quality.md`).
-const UNREAD: StanceProbabilities = StanceProbabilities { entail: 0.25, contradict: 0.25, neutral: 0.5 };
+const UNREAD_PRIOR: StanceProbabilities = StanceProbabilities { entail: 0.25, contradict: 0.25, neutral: 0.5 };
 
 /// Exponent of the language model's weight next to an NLI model. With .4, a scripted model that is 90 % right raises
 /// English news claims from .59 to .71 right. One that is 50 % right costs nothing (`cargo bench --bench adjudication`,
 /// `docs/quality.md`).
-const BESIDE_A_MODEL: f64 = 0.4;
+const EXPONENT_WITH_MODEL: f64 = 0.4;
 
 /// Minimum weighted share of the claim's numbers, names and key words for support, if only words were compared.
 /// Excludes texts that only order the reader to agree. Chosen, not measured.
-const NAMES_THE_CLAIM: f64 = 0.3;
+const MIN_SPECIFICITY: f64 = 0.3;
 
 /// Returns the language model's stance, or neutral if the judge takes the opposite side. `None` if it was not asked.
-pub fn heard(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Option<Adjudication> {
-    let said = passage.adjudication?;
+pub fn accepted_stance(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> Option<Adjudication> {
+    let adjudication = passage.adjudication?;
     let conflict = scoring.limits.conflict;
-    let is_allowed = match said.stance {
+    let is_allowed = match adjudication.stance {
         Stance::Neutral => true,
         Stance::Supports => {
             passage.contradict < conflict
                 && passage.num_ok != Some(false)
-                && (kind.is_model() || passage.specificity >= NAMES_THE_CLAIM)
+                && (kind.is_model() || passage.specificity >= MIN_SPECIFICITY)
         }
         Stance::Contradicts => passage.entail < conflict || (kind == JudgeKind::Rules && !takes_a_side(passage)),
     };
     let doubt = Adjudication { stance: Stance::Neutral, elsewhere: false };
-    Some(if is_allowed { said } else { doubt })
+    Some(if is_allowed { adjudication } else { doubt })
 }
 
 fn takes_a_side(passage: &JudgedPassage) -> bool {
@@ -54,42 +54,43 @@ pub fn combined(kind: JudgeKind, scoring: &Scoring, passages: &[JudgedPassage]) 
 fn of_both(kind: JudgeKind, scoring: &Scoring, passage: &JudgedPassage) -> JudgedPassage {
     let JudgedPassage { entail, contradict, neutral, .. } = *passage;
     let own = if kind == JudgeKind::Rules && !takes_a_side(passage) {
-        UNREAD
+        UNREAD_PRIOR
     } else {
         StanceProbabilities { entail, contradict, neutral }
     };
-    let Some(said) = heard(kind, scoring, passage) else {
+    let Some(adjudication) = accepted_stance(kind, scoring, passage) else {
         // A share of common words is not comparable with a model's figure.
         let is_unread = kind == JudgeKind::Rules && !takes_a_side(passage);
         let StanceProbabilities { entail, contradict, neutral } =
             if is_unread { StanceProbabilities::NEUTRAL } else { own };
         return JudgedPassage { entail, contradict, neutral, ..passage.clone() };
     };
-    let StanceProbabilities { entail, contradict, neutral } = weighed(own, said.stance, weight_beside(kind, scoring));
+    let StanceProbabilities { entail, contradict, neutral } =
+        weighed(own, adjudication.stance, likelihood_ratio(kind, scoring));
     // By words alone a paraphrase looks off topic.
-    let speaks_of_it = kind == JudgeKind::Rules && said.stance != Stance::Neutral;
+    let is_on_topic = kind == JudgeKind::Rules && adjudication.stance != Stance::Neutral;
     JudgedPassage {
         entail,
         contradict,
         neutral,
-        relevance: if speaks_of_it { passage.relevance.max(scoring.relevance_floor) } else { passage.relevance },
-        out_of_context: passage.out_of_context || (said.stance == Stance::Supports && said.elsewhere),
+        relevance: if is_on_topic { passage.relevance.max(scoring.relevance_floor) } else { passage.relevance },
+        out_of_context: passage.out_of_context || (adjudication.stance == Stance::Supports && adjudication.elsewhere),
         ..passage.clone()
     }
 }
 
 /// Returns how much likelier such a reader gives the right stance than another one.
-fn weight_beside(kind: JudgeKind, scoring: &Scoring) -> f64 {
+fn likelihood_ratio(kind: JudgeKind, scoring: &Scoring) -> f64 {
     let reliability = scoring.llm_reliability;
     let ratio = reliability / ((1.0 - reliability) / 2.0);
     match kind {
-        JudgeKind::Model => ratio.powf(BESIDE_A_MODEL),
+        JudgeKind::Model => ratio.powf(EXPONENT_WITH_MODEL),
         JudgeKind::Rules => ratio,
     }
 }
 
-pub fn weighed(own: StanceProbabilities, said: Stance, times: f64) -> StanceProbabilities {
-    let of = |stance| if said == stance { times } else { 1.0 };
+pub fn weighed(own: StanceProbabilities, reported: Stance, times: f64) -> StanceProbabilities {
+    let of = |stance| if reported == stance { times } else { 1.0 };
     let entail = own.entail * of(Stance::Supports);
     let contradict = own.contradict * of(Stance::Contradicts);
     let neutral = own.neutral * of(Stance::Neutral);
@@ -107,7 +108,7 @@ mod tests {
     use super::super::samples::passage;
     use super::*;
 
-    fn told(own: JudgedPassage, stance: Stance) -> JudgedPassage {
+    fn with_stance(own: JudgedPassage, stance: Stance) -> JudgedPassage {
         JudgedPassage { adjudication: Some(Adjudication { stance, elsewhere: false }), ..own }
     }
 
@@ -120,35 +121,36 @@ mod tests {
         let own = StanceProbabilities { entail: 0.3, contradict: 0.1, neutral: 0.6 };
         let of = |reliability| Scoring { llm_reliability: reliability, ..Scoring::default() };
         let entail =
-            |reliability| weighed(own, Stance::Supports, weight_beside(JudgeKind::Rules, &of(reliability))).entail;
+            |reliability| weighed(own, Stance::Supports, likelihood_ratio(JudgeKind::Rules, &of(reliability))).entail;
         let [little, much] = [0.5, 0.9].map(entail);
         assert!(own.entail < little && little < much && much < 1.0, "{little} {much}");
         assert!((entail(1.0 / 3.0) - own.entail).abs() < 1e-12, "who guesses tells nothing");
-        let beside = |kind| weight_beside(kind, &Scoring::default());
-        assert!(beside(JudgeKind::Model) > 1.0 && beside(JudgeKind::Model) < beside(JudgeKind::Rules));
+        let ratio_of = |kind| likelihood_ratio(kind, &Scoring::default());
+        assert!(ratio_of(JudgeKind::Model) > 1.0 && ratio_of(JudgeKind::Model) < ratio_of(JudgeKind::Rules));
     }
 
     #[test]
     fn a_stance_that_the_own_judge_reads_the_opposite_of_is_doubt_and_no_side() {
         let against = [(passage("a", 0.02, 0.8), Stance::Supports), (passage("a", 0.8, 0.02), Stance::Contradicts)];
-        for (own, said) in against {
-            let after = both(JudgeKind::Model, &told(own.clone(), said));
-            let doubted = both(JudgeKind::Model, &told(own, Stance::Neutral));
+        for (own, stance) in against {
+            let after = both(JudgeKind::Model, &with_stance(own.clone(), stance));
+            let doubted = both(JudgeKind::Model, &with_stance(own, Stance::Neutral));
             assert_eq!((after.entail, after.contradict), (doubted.entail, doubted.contradict));
         }
         let wrong_figure = JudgedPassage { num_ok: Some(false), ..passage("a", 0.2, 0.3) };
-        let said = heard(JudgeKind::Model, &Scoring::default(), &told(wrong_figure, Stance::Supports));
-        assert_eq!(said.map(|said| said.stance), Some(Stance::Neutral));
+        let accepted =
+            accepted_stance(JudgeKind::Model, &Scoring::default(), &with_stance(wrong_figure, Stance::Supports));
+        assert_eq!(accepted.map(|adjudication| adjudication.stance), Some(Stance::Neutral));
     }
 
     #[test]
-    fn where_only_words_were_compared_the_model_is_heard_and_shared_words_are_not() {
+    fn language_model_counts_and_shared_words_do_not_when_only_words_were_compared() {
         let words = || JudgedPassage { entail: 0.4, contradict: 0.05, neutral: 0.55, ..passage("a", 0.0, 0.0) };
-        assert_eq!(both(JudgeKind::Rules, &told(words(), Stance::Supports)).stance(), Stance::Supports);
-        assert_eq!(both(JudgeKind::Rules, &told(words(), Stance::Contradicts)).stance(), Stance::Contradicts);
+        assert_eq!(both(JudgeKind::Rules, &with_stance(words(), Stance::Supports)).stance(), Stance::Supports);
+        assert_eq!(both(JudgeKind::Rules, &with_stance(words(), Stance::Contradicts)).stance(), Stance::Contradicts);
         assert!(both(JudgeKind::Rules, &words()).entail <= 0.0);
         let names_nothing = JudgedPassage { specificity: 0.1, ..words() };
-        assert!(both(JudgeKind::Rules, &told(names_nothing, Stance::Supports)).entail < 0.1);
+        assert!(both(JudgeKind::Rules, &with_stance(names_nothing, Stance::Supports)).entail < 0.1);
     }
 
     proptest! {

@@ -15,10 +15,10 @@ use super::evaluation::ReliabilityBin;
 pub const FOLDS: usize = 10;
 
 /// Regularisation of the slope: a prior with standard deviation 1, against noise in few rows. The offset is free.
-const PULL: f64 = 1.0;
+const REGULARISATION: f64 = 1.0;
 
 /// Maximum number of Newton steps; under ten are needed.
-const STEPS: usize = 60;
+const MAX_STEPS: usize = 60;
 
 /// The curve 1 / (1 + exp(−(slope·figure + offset))), with slope ≥ 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl Logistic {
         let level = ((held + 1.0) / (failed + 1.0)).ln();
         let targets = ((held + 1.0) / (held + 2.0), 1.0 / (failed + 2.0));
         let mut curve = Self { slope: 0.0, offset: level };
-        for _ in 0..STEPS {
+        for _ in 0..MAX_STEPS {
             let Some(next) = curve.step(rows, targets) else { break };
             let moved = (next.slope - curve.slope).abs() + (next.offset - curve.offset).abs();
             curve = next;
@@ -53,12 +53,12 @@ impl Logistic {
 
     /// One Newton step; `None` if the rows give no direction.
     fn step(self, rows: &[(f64, bool)], targets: (f64, f64)) -> Option<Self> {
-        let mut gradient = (PULL * self.slope, 0.0);
-        let (mut of_slope, mut of_both, mut of_offset) = (PULL, 0.0, 0.0);
+        let mut gradient = (REGULARISATION * self.slope, 0.0);
+        let (mut of_slope, mut of_both, mut of_offset) = (REGULARISATION, 0.0, 0.0);
         for (figure, holds) in rows {
-            let told = self.at(*figure);
-            let off = told - if *holds { targets.0 } else { targets.1 };
-            let weight = told * (1.0 - told);
+            let estimate = self.at(*figure);
+            let off = estimate - if *holds { targets.0 } else { targets.1 };
+            let weight = estimate * (1.0 - estimate);
             gradient.0 += off * figure;
             gradient.1 += off;
             of_slope += weight * figure * figure;
@@ -75,7 +75,7 @@ impl Logistic {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Labelled<'a> {
+pub struct LabelledFigure<'a> {
     /// Rows of one claim stay in one fold.
     pub claim: &'a str,
     /// Each kind has its curve, because error rates differ.
@@ -84,7 +84,7 @@ pub struct Labelled<'a> {
     pub holds: bool,
 }
 
-pub fn curves(rows: &[Labelled<'_>]) -> BTreeMap<&'static str, Logistic> {
+pub fn curves(rows: &[LabelledFigure<'_>]) -> BTreeMap<&'static str, Logistic> {
     let mut of_kind: BTreeMap<&'static str, Vec<(f64, bool)>> = BTreeMap::new();
     for row in rows {
         of_kind.entry(row.kind).or_default().push((row.figure, row.holds));
@@ -94,7 +94,7 @@ pub fn curves(rows: &[Labelled<'_>]) -> BTreeMap<&'static str, Logistic> {
 
 /// Returns predictions in row order, 0–1, by curves that have not seen the row's claim. Folds depend only on the
 /// claim's text.
-pub fn cross_validated(rows: &[Labelled<'_>], folds: usize) -> Vec<f64> {
+pub fn cross_validated(rows: &[LabelledFigure<'_>], folds: usize) -> Vec<f64> {
     let folds = folds.max(2);
     let parts: Vec<usize> = rows.iter().map(|row| part(row.claim, folds)).collect();
     let without: Vec<BTreeMap<&'static str, Logistic>> = (0..folds)
@@ -104,10 +104,10 @@ pub fn cross_validated(rows: &[Labelled<'_>], folds: usize) -> Vec<f64> {
         })
         .collect();
     let unseen = Logistic::fit(&[]);
-    let told = |(row, part): (&Labelled<'_>, &usize)| {
+    let predict = |(row, part): (&LabelledFigure<'_>, &usize)| {
         without.get(*part).and_then(|curves| curves.get(row.kind)).unwrap_or(&unseen).at(row.figure)
     };
-    rows.iter().zip(&parts).map(told).collect()
+    rows.iter().zip(&parts).map(predict).collect()
 }
 
 fn part(claim: &str, folds: usize) -> usize {
@@ -146,7 +146,7 @@ impl Calibration {
 /// A calibration with its provenance, as stored in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fitted {
+pub struct FittedCurves {
     pub data: String,
     /// Another judge needs other curves.
     pub judge: String,
@@ -160,7 +160,7 @@ pub struct Fitted {
     pub score_reliability: Vec<ReliabilityBin>,
 }
 
-impl Fitted {
+impl FittedCurves {
     /// Reads a stored calibration.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_say_little_are_not_told_as_certainty() {
+    fn curve_is_not_certain_when_rows_are_few() {
         assert!((Logistic::fit(&[]).at(0.9) - 0.5).abs() < 1e-9);
         let one = Logistic::fit(&[(1.0, true)]).at(1.0);
         assert!(one > 0.5 && one < 0.75, "{one}");
@@ -229,18 +229,19 @@ mod tests {
     #[test]
     fn an_overconfident_judge_is_brought_to_what_it_deserves() {
         let claims: Vec<String> = (0..400).map(|n| format!("claim {n}")).collect();
-        let rows: Vec<Labelled<'_>> = claims
+        let rows: Vec<LabelledFigure<'_>> = claims
             .iter()
             .enumerate()
             .map(|(n, claim)| {
                 let (kind, figure) = if n % 4 == 0 { ("supported", 0.97) } else { ("refuted", 1.0) };
                 // Nineteen of twenty of the first kind hold, and half of the other.
                 let holds = if kind == "supported" { n % 80 != 0 } else { n % 2 == 0 };
-                Labelled { claim, kind, figure, holds }
+                LabelledFigure { claim, kind, figure, holds }
             })
             .collect();
-        let error =
-            |told: &[f64]| calibration_error(&reliability(told.iter().copied().zip(rows.iter().map(|row| row.holds))));
+        let error = |predicted: &[f64]| {
+            calibration_error(&reliability(predicted.iter().copied().zip(rows.iter().map(|row| row.holds))))
+        };
         let before: Vec<f64> = rows.iter().map(|row| row.figure).collect();
         let after = cross_validated(&rows, FOLDS);
         assert!(error(&before) > 0.3, "{}", error(&before));
@@ -252,13 +253,13 @@ mod tests {
 
     /// Every claim has two rows with one label.
     #[test]
-    fn no_row_is_told_by_a_curve_that_saw_its_claim() {
-        let rows: Vec<Labelled<'_>> = [("a", true), ("b", false), ("a", true), ("b", false)]
-            .map(|(claim, holds)| Labelled { claim, kind: "k", figure: 0.5, holds })
+    fn row_is_predicted_without_its_claim_when_cross_validated() {
+        let rows: Vec<LabelledFigure<'_>> = [("a", true), ("b", false), ("a", true), ("b", false)]
+            .map(|(claim, holds)| LabelledFigure { claim, kind: "k", figure: 0.5, holds })
             .to_vec();
-        let told = cross_validated(&rows, FOLDS);
-        assert!(told[0] < 0.5 && told[2] < 0.5 && told[1] > 0.5 && told[3] > 0.5, "{told:?}");
-        let alone = [Labelled { claim: "a", kind: "only one", figure: 0.9, holds: true }];
+        let predicted = cross_validated(&rows, FOLDS);
+        assert!(predicted[0] < 0.5 && predicted[2] < 0.5 && predicted[1] > 0.5 && predicted[3] > 0.5, "{predicted:?}");
+        let alone = [LabelledFigure { claim: "a", kind: "only one", figure: 0.9, holds: true }];
         assert!((cross_validated(&alone, 10)[0] - 0.5).abs() < 1e-9, "nothing was seen of its kind");
     }
 
@@ -267,7 +268,7 @@ mod tests {
         let level = |offset| Logistic { slope: 0.0, offset };
         let curves =
             Calibration { score: level(9.0), supported: Some(level(3.0)), refuted: Some(level(0.0)), contested: None };
-        let told = |verdict, confidence| (curves.confidence(verdict, confidence) * 100.0).round() as i32;
+        let percent = |verdict, confidence| (curves.confidence(verdict, confidence) * 100.0).round() as i32;
         let rows = [
             (Verdict::Supported, 0.6, 95),
             (Verdict::Refuted, 1.0, 50),
@@ -280,14 +281,14 @@ mod tests {
             (Verdict::Refuted, 0.0, 0),
         ];
         for (verdict, confidence, expected) in rows {
-            assert_eq!(told(verdict, confidence), expected, "{verdict} {confidence}");
+            assert_eq!(percent(verdict, confidence), expected, "{verdict} {confidence}");
         }
     }
 
     #[test]
     fn a_file_is_read_as_it_was_written_and_nonsense_is_refused() {
         let level = Logistic { slope: 1.5, offset: -0.25 };
-        let fitted = Fitted {
+        let fitted = FittedCurves {
             data: "claims.jsonl".to_owned(),
             judge: "rules".to_owned(),
             rows: 2,
@@ -304,7 +305,7 @@ mod tests {
             score_reliability: Vec::new(),
         };
         let text = serde_json::to_string(&fitted).unwrap();
-        assert_eq!(Fitted::parse(&text), Ok(fitted));
+        assert_eq!(FittedCurves::parse(&text), Ok(fitted));
         for broken in [
             "",
             "{}",
@@ -312,7 +313,7 @@ mod tests {
             &text.replacen("1.5", "1e999", 1),
             &text.replace("\"rows\"", "\"row\""),
         ] {
-            assert!(Fitted::parse(broken).is_err(), "{broken}");
+            assert!(FittedCurves::parse(broken).is_err(), "{broken}");
         }
     }
 
@@ -332,20 +333,25 @@ mod tests {
         }
 
         #[test]
-        fn cross_validation_tells_every_row(
+        fn cross_validation_predicts_every_row(
             given in prop::collection::vec((0usize..6, 0usize..2, 0.0..=1.0f64, any::<bool>()), 0..40), folds in 0usize..12,
         ) {
             let names = ["a", "b", "c", "d", "e", "f"];
-            let rows: Vec<Labelled<'_>> = given
+            let rows: Vec<LabelledFigure<'_>> = given
                 .iter()
-                .map(|(claim, kind, figure, holds)| Labelled { claim: names[*claim], kind: names[*kind], figure: *figure, holds: *holds })
+                .map(|(claim, kind, figure, holds)| LabelledFigure {
+                    claim: names[*claim],
+                    kind: names[*kind],
+                    figure: *figure,
+                    holds: *holds,
+                })
                 .collect();
-            let told = cross_validated(&rows, folds);
-            prop_assert_eq!(told.len(), rows.len());
-            prop_assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
-            let turned: Vec<Labelled<'_>> = rows.iter().rev().copied().collect();
+            let predicted = cross_validated(&rows, folds);
+            prop_assert_eq!(predicted.len(), rows.len());
+            prop_assert!(predicted.iter().all(|share| (0.0..=1.0).contains(share)));
+            let turned: Vec<LabelledFigure<'_>> = rows.iter().rev().copied().collect();
             let again = cross_validated(&turned, folds);
-            prop_assert!(told.iter().zip(again.iter().rev()).all(|(a, b)| (a - b).abs() < 1e-6));
+            prop_assert!(predicted.iter().zip(again.iter().rev()).all(|(a, b)| (a - b).abs() < 1e-6));
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::numbers::repeating::{Occasion, occasion};
 use crate::numbers::{Occasions, Recurrence, has_count, is_of_another_group, recurrence};
 use crate::profile::{SentenceProfile, TextProfile};
 use crate::roles::are_exchanged;
-use crate::stance::UNDECIDED;
+use crate::stance::MAX_UNDECIDED;
 
 /// Maximum contradiction by another time of an event that may recur. Between a side (0.5) and a plain contradiction (0.7).
 const MAX_UNCERTAIN_TIME: f64 = 0.65;
@@ -26,7 +26,7 @@ const MAX_UNCERTAIN_TIME: f64 = 0.65;
 const MIN_SHARE_OF_BEST: f64 = 0.85;
 
 /// Maximum age of dates for a claim about the present.
-const MAX_AGE: TimeDelta = TimeDelta::days(200);
+const MAX_DATE_AGE: TimeDelta = TimeDelta::days(200);
 
 struct Rule {
     /// As stored with the verdict.
@@ -39,54 +39,54 @@ struct Rule {
 const RULES: [Rule; 8] = [
     Rule {
         id: "roles.exchanged",
-        max_entail: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
         max_contradict: 1.0,
         holds: |pair, sentence| are_exchanged(pair.claim, pair.passage, sentence),
     },
     // Another year of an annual event.
     Rule {
         id: "time.another_occasion",
-        max_entail: UNDECIDED,
-        max_contradict: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, sentence| pair.occasions.another(sentence) == Some(Recurrence::Again),
     },
     Rule {
         id: "time.may_be_another",
-        max_entail: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
         max_contradict: MAX_UNCERTAIN_TIME,
         holds: |pair, sentence| pair.occasions.another(sentence) == Some(Recurrence::Unknown),
     },
     // Another day's strike, match or quarter.
     Rule {
         id: "time.another_day",
-        max_entail: UNDECIDED,
-        max_contradict: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, _| is_of_another_day(pair.claim, pair.passage),
     },
     // Before the claim's day, when it had not happened.
     Rule {
         id: "time.not_yet",
-        max_entail: UNDECIDED,
-        max_contradict: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, sentence| is_not_yet(pair.claim, pair.passage, sentence),
     },
     // An old figure does not refute a present one. It may support it: the year may be that of another event.
     Rule {
         id: "time.long_before",
         max_entail: 1.0,
-        max_contradict: UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, sentence| is_of_long_before(pair.claim, pair.passage, sentence),
     },
     Rule {
         id: "scope.other_group",
-        max_entail: UNDECIDED,
-        max_contradict: UNDECIDED,
+        max_entail: MAX_UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, sentence| is_of_another_group(pair.claim, sentence),
     },
     Rule {
         id: "scope.elsewhere",
         max_entail: 1.0,
-        max_contradict: UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
         holds: |pair, _| is_elsewhere(pair.claim, pair.passage),
     },
 ];
@@ -143,12 +143,12 @@ fn is_of_another_day(claim: &TextProfile, passage: &TextProfile) -> bool {
 
 /// Whether an older passage reports that the event has not happened yet.
 fn is_not_yet(claim: &TextProfile, passage: &TextProfile, sentence: &SentenceProfile) -> bool {
-    static YET: Parts = Parts::of("time.yet");
+    static NOT_YET: Parts = Parts::of("time.yet");
     let Some((claimed, published)) = claim.reference.zip(passage.reference) else { return false };
     let text = format!(" {}", cut(&passage.text, sentence.start, sentence.end).to_lowercase());
     let own = claim.text.to_lowercase();
     published.date_naive() < claimed.date_naive()
-        && YET.all().iter().any(|yet| text.contains(yet.as_str()) && !own.contains(yet.as_str()))
+        && NOT_YET.all().iter().any(|yet| text.contains(yet.as_str()) && !own.contains(yet.as_str()))
 }
 
 /// Whether the sentence is dated long before an undated claim about a recurring fact: last year's price.
@@ -161,7 +161,7 @@ fn is_of_long_before(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
     let text = cut(&passage.text, sentence.start, sentence.end);
     let mut dates = passage.dates.iter().filter(|date| text.contains(&date.text)).peekable();
     dates.peek().is_some()
-        && dates.all(|date| now.date_naive().signed_duration_since(date.end) > MAX_AGE)
+        && dates.all(|date| now.date_naive().signed_duration_since(date.end) > MAX_DATE_AGE)
         && recurrence(claim) == Recurrence::Again
 }
 

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use super::labels::MAY_CONTRADICT;
+use super::labels::MIN_POSSIBLE_CONTRADICTION;
 use corroborate_domain::evidence::JudgedPassage;
 use corroborate_domain::verdict::{Stance, Verdict};
 
-const MOST: usize = 3;
+const MAX_CITATIONS: usize = 3;
 
 /// Passages closer than this are equal, because no judge is more precise.
-const EQUAL_WITHIN: f64 = 0.05;
+const EQUALITY_TOLERANCE: f64 = 0.05;
 
 /// Returns indices into `passages`, never of off-topic or social ones.
 pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64) -> Vec<usize> {
@@ -27,11 +27,11 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
     };
     let open = verdict == Verdict::NotEnoughEvidence;
     let own = sides.first().copied();
-    let heard_if_outright = matches!(verdict, Verdict::Supported | Verdict::Misleading);
+    let needs_outright = matches!(verdict, Verdict::Supported | Verdict::Misleading);
     let mut queues: Vec<std::vec::IntoIter<usize>> = sides
         .iter()
         .map(|side| {
-            let outright = heard_if_outright && Some(*side) != own;
+            let outright = needs_outright && Some(*side) != own;
             strongest(*side, passages, relevance_floor, open, outright).into_iter()
         })
         .collect();
@@ -48,7 +48,7 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
                 chosen.push(index);
                 moved = true;
             }
-            if chosen.len() == MOST {
+            if chosen.len() == MAX_CITATIONS {
                 return chosen;
             }
         }
@@ -59,7 +59,7 @@ pub fn choose(verdict: Verdict, passages: &[JudgedPassage], relevance_floor: f64
 }
 
 pub(super) fn may_contradict(passage: &JudgedPassage) -> bool {
-    passage.stance() == Stance::Neutral && passage.contradict >= MAY_CONTRADICT
+    passage.stance() == Stance::Neutral && passage.contradict >= MIN_POSSIBLE_CONTRADICTION
 }
 
 pub(super) fn leans(passage: &JudgedPassage, side: Stance) -> bool {
@@ -87,7 +87,7 @@ fn strongest(side: Stance, passages: &[JudgedPassage], relevance_floor: f64, ope
     }
     let step = |passage: &JudgedPassage| {
         let strength = if side == Stance::Contradicts { passage.contradict } else { passage.entail };
-        (strength / EQUAL_WITHIN).round() as i64
+        (strength / EQUALITY_TOLERANCE).round() as i64
     };
     of_side.sort_by(|(_, a), (_, b)| {
         step(b)
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_are_heard_where_sources_disagree() {
+    fn both_sides_are_cited_when_sources_disagree() {
         let sources = [passage("a", 0.9, 0.0), passage("b", 0.8, 0.0), passage("c", 0.7, 0.0), passage("d", 0.0, 0.9)];
         assert_eq!(choose(Verdict::Contested, &sources, 0.3), vec![0, 3, 1]);
         assert_eq!(choose(Verdict::Outdated, &sources, 0.3), vec![3, 0, 1]);

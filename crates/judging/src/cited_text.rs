@@ -21,19 +21,19 @@ use corroborate_language::{dates, detect, has_cyrillic, sentences, tokens};
 use crate::profile::TextProfile;
 
 /// Maximum characters: three short sentences.
-pub const LONGEST: usize = 600;
+pub const MAX_CHARS: usize = 600;
 
 /// Minimum number of letters for language detection.
-const LETTERS_OF_A_LANGUAGE: usize = 16;
+const MIN_LETTERS: usize = 16;
 
 /// Confidence from which a text in the same alphabet is in another language.
-const SURELY_OTHER: f64 = 0.6;
+const MIN_OTHER_LANGUAGE_CONFIDENCE: f64 = 0.6;
 
 /// Words of a model about itself or its instructions.
-static OF_ITSELF: Words = Words::of("cited_text.itself");
+static SELF_REFERENCES: Words = Words::of("cited_text.itself");
 
 /// Words that attribute a statement to the claim.
-static OF_THE_CLAIM: Words = Words::of("cited_text.claim");
+static CLAIM_ATTRIBUTIONS: Words = Words::of("cited_text.claim");
 
 /// Words before a figure that is denied.
 static CONTRAST: Words = Words::of("cited_text.contrast");
@@ -65,7 +65,7 @@ impl<'a> From<&'a JudgedPassage> for Source<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsupported {
+pub enum CitedTextError {
     Uncited,
     /// `[N]` without a passage N.
     NoSuchPassage,
@@ -82,14 +82,14 @@ pub enum Unsupported {
     Markup,
     TooLong,
     /// Mentions the model or its instructions.
-    OfItself,
+    SelfReference,
     /// Names another verdict.
     Verdict,
     /// Cites no passage of the verdict.
     Stance,
 }
 
-impl Unsupported {
+impl CitedTextError {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Uncited => "it cites nothing",
@@ -101,7 +101,7 @@ impl Unsupported {
             Self::Language => "it is in another language",
             Self::Markup => "it has markup",
             Self::TooLong => "it is too long",
-            Self::OfItself => "it speaks of itself or of instructions",
+            Self::SelfReference => "it speaks of itself or of instructions",
             Self::Verdict => "it names another verdict",
             Self::Stance => "it cites no passage of the verdict's side, or one that decides nothing",
         }
@@ -119,9 +119,9 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn new(source: Source<'a>) -> Self {
         // An undated page's "on 3 May" belongs to the first year that it names.
-        let told = || dates::dates(source.text, None).first().map(|date| date.start).and_then(midnight);
+        let stated = || dates::dates(source.text, None).first().map(|date| date.start).and_then(midnight);
         let any = || NaiveDate::from_ymd_opt(2000, 1, 1).and_then(midnight).unwrap_or_default();
-        let day = source.day.or_else(told).unwrap_or_else(any);
+        let day = source.day.or_else(stated).unwrap_or_else(any);
         Self { source, profile: TextProfile::new(source.text, source.language, Some(day), &[]), day }
     }
 
@@ -147,7 +147,7 @@ pub fn hold(
     passages: &[Source<'_>],
     claim: &Source<'_>,
     language: Option<&str>,
-) -> Result<Vec<usize>, Unsupported> {
+) -> Result<Vec<usize>, CitedTextError> {
     let cited = citations(text, passages.len())?;
     let used = passages.iter().enumerate().map(|(place, source)| cited.contains(&place).then(|| Side::new(*source)));
     let sides: Vec<Option<Side<'_>>> = used.collect();
@@ -160,7 +160,8 @@ pub fn hold(
         if own.iter().any(|side| contains(side.source.text, &words)) {
             continue;
         }
-        Told { words: &words, language, own: &own, all: &all, claim: &claim, is_in_its_place: false }.hold()?;
+        CheckedSentence { words: &words, language, own: &own, all: &all, claim: &claim, is_in_its_place: false }
+            .hold()?;
     }
     Ok(cited)
 }
@@ -172,28 +173,33 @@ pub fn hold_in_its_place(
     passages: &[Source<'_>],
     claim: &Source<'_>,
     language: Option<&str>,
-) -> Result<(), Unsupported> {
-    if text.chars().count() > LONGEST || sentences::sentences(text).len() != 1 {
-        return Err(Unsupported::TooLong);
+) -> Result<(), CitedTextError> {
+    if text.chars().count() > MAX_CHARS || sentences::sentences(text).len() != 1 {
+        return Err(CitedTextError::TooLong);
     }
     if text.contains(['[', ']']) {
-        return Err(Unsupported::Markup);
+        return Err(CitedTextError::Markup);
     }
     let sides: Vec<Side<'_>> = passages.iter().map(|source| Side::new(*source)).collect();
     let (all, claim): (Vec<&Side<'_>>, Side<'_>) = (sides.iter().collect(), Side::new(*claim));
     hold_manner(text, &all, &claim, language)?;
-    Told { words: text, language, own: &all, all: &all, claim: &claim, is_in_its_place: true }.hold()
+    CheckedSentence { words: text, language, own: &all, all: &all, claim: &claim, is_in_its_place: true }.hold()
 }
 
-fn hold_manner(text: &str, cited: &[&Side<'_>], claim: &Side<'_>, language: Option<&str>) -> Result<(), Unsupported> {
+fn hold_manner(
+    text: &str,
+    cited: &[&Side<'_>],
+    claim: &Side<'_>,
+    language: Option<&str>,
+) -> Result<(), CitedTextError> {
     let bare = plain(text, cited)?;
     if is_of_another_language(&bare, language) {
-        return Err(Unsupported::Language);
+        return Err(CitedTextError::Language);
     }
-    if is_of_itself(&bare, cited, claim) { Err(Unsupported::OfItself) } else { Ok(()) }
+    if is_of_itself(&bare, cited, claim) { Err(CitedTextError::SelfReference) } else { Ok(()) }
 }
 
-struct Told<'a> {
+struct CheckedSentence<'a> {
     words: &'a str,
     language: Option<&'a str>,
     /// Cited by the sentence.
@@ -205,8 +211,8 @@ struct Told<'a> {
     is_in_its_place: bool,
 }
 
-impl Told<'_> {
-    fn hold(&self) -> Result<(), Unsupported> {
+impl CheckedSentence<'_> {
+    fn hold(&self) -> Result<(), CitedTextError> {
         quotations::hold(self)?;
         figures::hold(self)?;
         names::hold(self)
@@ -226,22 +232,22 @@ impl Told<'_> {
             [only] => CONTRAST.has(only),
             [] => false,
         };
-        is_denied || words.iter().any(|word| OF_THE_CLAIM.has(word))
+        is_denied || words.iter().any(|word| CLAIM_ATTRIBUTIONS.has(word))
     }
 }
 
-fn citations(text: &str, passages: usize) -> Result<Vec<usize>, Unsupported> {
-    if text.chars().count() > LONGEST {
-        return Err(Unsupported::TooLong);
+fn citations(text: &str, passages: usize) -> Result<Vec<usize>, CitedTextError> {
+    if text.chars().count() > MAX_CHARS {
+        return Err(CitedTextError::TooLong);
     }
     let mut cited = Vec::new();
     for place in marks(text) {
-        let place = place.filter(|place| *place < passages).ok_or(Unsupported::NoSuchPassage)?;
+        let place = place.filter(|place| *place < passages).ok_or(CitedTextError::NoSuchPassage)?;
         if !cited.contains(&place) {
             cited.push(place);
         }
     }
-    if cited.is_empty() { Err(Unsupported::Uncited) } else { Ok(cited) }
+    if cited.is_empty() { Err(CitedTextError::Uncited) } else { Ok(cited) }
 }
 
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\s*\[(\d{1,4})\]").ok());
@@ -269,15 +275,15 @@ pub fn renumbered(text: &str, places: &[usize]) -> String {
     let kept = mark.replace_all(text, number);
     // Restores the space before a mark if the first of several was removed.
     let mut before = ' ';
-    let mut told = String::with_capacity(kept.len());
+    let mut spaced = String::with_capacity(kept.len());
     for c in kept.chars() {
         if c == '[' && before.is_alphanumeric() {
-            told.push(' ');
+            spaced.push(' ');
         }
-        told.push(c);
+        spaced.push(c);
         before = c;
     }
-    told.trim().to_owned()
+    spaced.trim().to_owned()
 }
 
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?i)https?:|www\.|\S@\S").ok());
@@ -286,11 +292,11 @@ static DOMAIN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\b[\p{L}\d][\p{L}\d-]*(?:\.[\p{L}\d-]+)*\.(?:[a-z]{2,}|рф|укр)\b").ok());
 
 /// The text without marks, quotations and cited domains, if plain.
-fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, Unsupported> {
+fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, CitedTextError> {
     let bare = without_domains(&without_marks(text), cited);
     let found = |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_none_or(|pattern| pattern.is_match(&bare));
     if found(&ADDRESS) || found(&DOMAIN) {
-        return Err(Unsupported::Address);
+        return Err(CitedTextError::Address);
     }
     let is_markup = |c: char| {
         matches!(c, '[' | ']' | '{' | '}' | '<' | '>' | '|' | '`' | '*' | '_' | '#' | '~' | '\\' | '^')
@@ -298,7 +304,7 @@ fn plain(text: &str, cited: &[&Side<'_>]) -> Result<String, Unsupported> {
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
             || matches!(c, '\u{e0000}'..='\u{e0fff}')
     };
-    if bare.contains(is_markup) { Err(Unsupported::Markup) } else { Ok(quotations::without(&bare)) }
+    if bare.contains(is_markup) { Err(CitedTextError::Markup) } else { Ok(quotations::without(&bare)) }
 }
 
 /// Removes the domains of cited pages: "reuters.com" then names a source and is no address.
@@ -316,7 +322,7 @@ fn is_of_another_language(text: &str, language: Option<&str>) -> bool {
     let Some(asked) = language.and_then(|code| code.split(['-', '_']).next()).map(str::to_lowercase) else {
         return false;
     };
-    if text.chars().filter(|c| c.is_alphabetic()).count() < LETTERS_OF_A_LANGUAGE {
+    if text.chars().filter(|c| c.is_alphabetic()).count() < MIN_LETTERS {
         return false;
     }
     let found = detect::detect(text);
@@ -325,7 +331,7 @@ fn is_of_another_language(text: &str, language: Option<&str>) -> bool {
     found.mixed
         || language != asked
             && (cyrillic(&language) != cyrillic(&asked) && has_cyrillic(text) != cyrillic(&asked)
-                || found.confidence >= SURELY_OTHER)
+                || found.confidence >= MIN_OTHER_LANGUAGE_CONFIDENCE)
 }
 
 fn is_of_itself(text: &str, cited: &[&Side<'_>], claim: &Side<'_>) -> bool {
@@ -334,7 +340,7 @@ fn is_of_itself(text: &str, cited: &[&Side<'_>], claim: &Side<'_>) -> bool {
     let theirs: Vec<String> = cited.iter().copied().chain([claim]).flat_map(|side| words(side.source.text)).collect();
     let (ours, theirs): (Vec<&str>, Vec<&str>) =
         (ours.iter().map(String::as_str).collect(), theirs.iter().map(String::as_str).collect());
-    OF_ITSELF.has_phrase_beside(&ours, &theirs)
+    SELF_REFERENCES.has_phrase_outside(&ours, &theirs)
 }
 
 /// A mark after a full stop belongs to the sentence before, unless the text puts marks first.

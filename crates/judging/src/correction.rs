@@ -18,7 +18,7 @@ use corroborate_domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdi
 use corroborate_language::{cut, negation};
 
 use super::cited_text::{Source, hold_in_its_place};
-use super::fact_checks::{self, ReviewSays};
+use super::fact_checks::{self, ReviewFinding};
 use super::numbers::{self, NumberCheck};
 use super::profile::{SentenceProfile, TextProfile};
 use super::scoring::Scoring;
@@ -26,21 +26,21 @@ use super::stance;
 use super::verdicts::Assessment;
 
 /// Minimum entailment of a proposal, as for a verdict's surest support.
-const BORNE_OUT: f64 = 0.7;
+const MIN_SUPPORT: f64 = 0.7;
 
 /// Minimum confidence for automatic application (`docs/scoring.md`, correction).
-const AUTO_ABOVE: f64 = 0.8;
+const MIN_AUTO_CONFIDENCE: f64 = 0.8;
 
 /// Minimum independent groups for automatic application, unless one is credible enough alone.
-const AUTO_GROUPS: usize = 2;
+const MIN_AUTO_GROUPS: usize = 2;
 
 /// Maximum characters of a quoted sentence.
-const LONGEST: usize = 400;
+const MAX_QUOTED_CHARS: usize = 400;
 
 /// Minimum share of the claim's words in a sentence about it.
-const OF_THE_CLAIM: f64 = 0.4;
+const MIN_CLAIM_SHARE: f64 = 0.4;
 /// Minimum share of a text's words, with names of other sentences, in a sentence that may state or deny it.
-const MIN_ABOUT: f64 = 0.5;
+const MIN_TEXT_SHARE: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
@@ -57,7 +57,7 @@ impl Subject<'_> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct CorrectionInput<'a> {
     pub assessment: &'a Assessment,
     pub passages: &'a [JudgedPassage],
     /// Parallel to `passages`.
@@ -80,13 +80,13 @@ pub struct Proposal {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asked {
+pub struct ProposalSupport {
     pub text: String,
     pub borne_out: Vec<BorneOut>,
 }
 
 /// Returns the claim with the differing figure or name of a cited contradiction, for the judge.
-pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
+pub fn propose(claim: &Subject<'_>, found: &CorrectionInput<'_>) -> Option<Proposal> {
     kind_of(found.assessment)?;
     let against = contradicting(found);
     let of = |from: usize, text: String, note: String, is_figure: bool| {
@@ -115,14 +115,14 @@ pub fn propose(claim: &Subject<'_>, found: &Found<'_>) -> Option<Proposal> {
 }
 
 /// The cited passages for rewording a wrong claim.
-pub fn to_word_from(found: &Found<'_>) -> Vec<usize> {
+pub fn to_word_from(found: &CorrectionInput<'_>) -> Vec<usize> {
     let is_wrong = matches!(found.assessment.verdict, Verdict::Refuted | Verdict::Outdated | Verdict::Misleading);
     if is_wrong { contradicting(found) } else { Vec::new() }
 }
 
 /// Returns a language model's sentence as proposal. Its figures and names must be in a cited contradiction or the
 /// claim.
-pub fn worded(claim: &Subject<'_>, found: &Found<'_>, text: &str) -> Option<Proposal> {
+pub fn worded(claim: &Subject<'_>, found: &CorrectionInput<'_>, text: &str) -> Option<Proposal> {
     let passages = to_word_from(found);
     let first = found.passages.get(*passages.first()?)?;
     let sources: Vec<Source<'_>> =
@@ -141,7 +141,11 @@ pub fn worded(claim: &Subject<'_>, found: &Found<'_>, text: &str) -> Option<Prop
 /// Returns the correction: refuted → replace, outdated → update, contested, misleading and provisional → clarify. A
 /// differing figure is always replaced. `asked` has the judge's answers; an unjudged text never replaces the claim.
 /// `None` if no evidence contradicts or states the fact.
-pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) -> Option<Correction> {
+pub fn correct(
+    claim: &Subject<'_>,
+    found: &CorrectionInput<'_>,
+    asked: Option<&ProposalSupport>,
+) -> Option<Correction> {
     let kind = kind_of(found.assessment)?;
     let against = contradicting(found);
     if against.is_empty() {
@@ -150,23 +154,28 @@ pub fn correct(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>) ->
     replaced(claim, found, asked, kind).or_else(|| quoted(claim, found, &against))
 }
 
-fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind: CorrectionType) -> Option<Correction> {
+fn replaced(
+    claim: &Subject<'_>,
+    found: &CorrectionInput<'_>,
+    asked: Option<&ProposalSupport>,
+    kind: CorrectionType,
+) -> Option<Correction> {
     let asked = asked?;
     let by_rule = propose(claim, found).filter(|proposal| proposal.text == asked.text);
     let proposal = by_rule.or_else(|| worded(claim, found, &asked.text))?;
     let text = claim.profile_of(&proposal.text);
     let entailed = |index: &usize| {
         let passage = found.passages.get(*index)?;
-        let said = asked.borne_out.iter().find(|said| said.evidence_id == passage.evidence_id)?;
-        (said.entail >= BORNE_OUT && says(&text, &profile(passage), proposal.is_figure))
-            .then_some((passage, said.entail))
+        let support = asked.borne_out.iter().find(|support| support.evidence_id == passage.evidence_id)?;
+        (support.entail >= MIN_SUPPORT && is_stated_by_rule(&text, &profile(passage), proposal.is_figure))
+            .then_some((passage, support.entail))
     };
     let from = if proposal.is_worded { proposal.passages.as_slice() } else { proposal.passages.get(..1)? };
     let (source, entail) = from.iter().find_map(entailed)?;
-    let bearing: Vec<&JudgedPassage> =
+    let supporting: Vec<&JudgedPassage> =
         proposal.passages.iter().filter_map(entailed).map(|(passage, _)| passage).collect();
-    let groups: BTreeSet<&str> = bearing.iter().map(|passage| passage.independent_group.as_str()).collect();
-    let is_enough = groups.len() >= AUTO_GROUPS || source.credibility >= found.scoring.limits.lone_credibility;
+    let groups: BTreeSet<&str> = supporting.iter().map(|passage| passage.independent_group.as_str()).collect();
+    let is_enough = groups.len() >= MIN_AUTO_GROUPS || source.credibility >= found.scoring.limits.lone_credibility;
     let confidence = confidence(found).min(entail);
     let exact = match found.assessment.verdict {
         Verdict::Refuted if proposal.is_figure => CorrectionType::Replace,
@@ -174,7 +183,7 @@ fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind:
         _ => kind,
     };
     // A name keeps the passage's grammatical case, so a person reads it first.
-    let is_sure = found.assessment.decisive && proposal.is_figure && confidence > AUTO_ABOVE;
+    let is_sure = found.assessment.decisive && proposal.is_figure && confidence > MIN_AUTO_CONFIDENCE;
     Some(Correction {
         kind: exact,
         original: claim.text.to_owned(),
@@ -182,17 +191,17 @@ fn replaced(claim: &Subject<'_>, found: &Found<'_>, asked: Option<&Asked>, kind:
         confidence,
         note: proposal.note,
         apply: if is_sure && is_enough { Apply::Auto } else { Apply::Review },
-        sources: bearing.iter().map(|passage| passage.url.clone()).collect(),
+        sources: supporting.iter().map(|passage| passage.url.clone()).collect(),
         borne_out: asked.borne_out.clone(),
     })
 }
 
 /// The first cited sentence that states the fact; a person decides.
-fn quoted(claim: &Subject<'_>, found: &Found<'_>, against: &[usize]) -> Option<Correction> {
+fn quoted(claim: &Subject<'_>, found: &CorrectionInput<'_>, against: &[usize]) -> Option<Correction> {
     let ours = claim.profile_of(claim.text);
     let (source, sentence) = against.iter().find_map(|index| {
         let passage = found.passages.get(*index)?;
-        Some((passage, telling_sentence(&ours, &profile(passage))?))
+        Some((passage, quotable_sentence(&ours, &profile(passage))?))
     })?;
     let mut sources = vec![source.url.clone()];
     for passage in against.iter().filter_map(|index| found.passages.get(*index)) {
@@ -225,21 +234,22 @@ fn kind_of(assessment: &Assessment) -> Option<CorrectionType> {
 }
 
 /// The cited contradictions (for "misleading", passages of another time or place), strongest first.
-fn contradicting(found: &Found<'_>) -> Vec<usize> {
-    let speaks =
-        |index: &usize| found.passages.get(*index).is_some_and(|passage| speaks_against(found.assessment, passage));
-    found.assessment.citations.iter().copied().filter(speaks).collect()
+fn contradicting(found: &CorrectionInput<'_>) -> Vec<usize> {
+    let is_against =
+        |index: &usize| found.passages.get(*index).is_some_and(|passage| contradicts_claim(found.assessment, passage));
+    found.assessment.citations.iter().copied().filter(is_against).collect()
 }
 
-fn speaks_against(assessment: &Assessment, passage: &JudgedPassage) -> bool {
+fn contradicts_claim(assessment: &Assessment, passage: &JudgedPassage) -> bool {
     passage.stance() == Stance::Contradicts || (assessment.verdict == Verdict::Misleading && passage.out_of_context)
 }
 
 /// The lower of the verdict's confidence and the evidence's mean quality.
-fn confidence(found: &Found<'_>) -> f64 {
+fn confidence(found: &CorrectionInput<'_>) -> f64 {
     let floor = found.scoring.relevance_floor;
-    let speaks = |p: &&JudgedPassage| p.relevance >= floor && !p.is_context() && speaks_against(found.assessment, p);
-    let mean_quality = super::features::mean(found.passages.iter().filter(speaks).map(|p| p.quality));
+    let is_against =
+        |p: &&JudgedPassage| p.relevance >= floor && !p.is_context() && contradicts_claim(found.assessment, p);
+    let mean_quality = super::features::mean(found.passages.iter().filter(is_against).map(|p| p.quality));
     found.assessment.confidence.min(mean_quality).clamp(0.0, 1.0)
 }
 
@@ -248,14 +258,15 @@ fn profile(passage: &JudgedPassage) -> TextProfile {
 }
 
 /// Whether the passage states the text by rule: no denial, and the same figures of the same event.
-fn says(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
+fn is_stated_by_rule(text: &TextProfile, passage: &TextProfile, is_figure: bool) -> bool {
     let figures = numbers::compare(text, passage).num_ok;
     is_stated_in(text, passage) && if is_figure { figures == Some(true) } else { figures != Some(false) }
 }
 
 /// Whether some sentences are about the text, and none of them asks or denies it.
 fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
-    let mut about = by_coverage(text, passage).into_iter().filter(|(_, coverage)| *coverage >= MIN_ABOUT).peekable();
+    let mut about =
+        by_coverage(text, passage).into_iter().filter(|(_, coverage)| *coverage >= MIN_TEXT_SHARE).peekable();
     let states = |sentence: &SentenceProfile| {
         let own = cut(&passage.text, sentence.start, sentence.end);
         !sentence.question
@@ -281,16 +292,16 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
 }
 
 /// A usable sentence about the claim: no question, not retracted by its neighbours, not just the claim.
-fn telling_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
+fn quotable_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
     by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
         let text = passage.text.get(sentence.start..sentence.end)?.trim();
-        let is_of_it = coverage >= OF_THE_CLAIM && crate::polarity::shares_more_than_names(claim, sentence);
-        if !is_of_it || sentence.question || text.is_empty() || text.chars().count() > LONGEST {
+        let is_about_claim = coverage >= MIN_CLAIM_SHARE && crate::polarity::shares_more_than_names(claim, sentence);
+        if !is_about_claim || sentence.question || text.is_empty() || text.chars().count() > MAX_QUOTED_CHARS {
             return None;
         }
         let own = TextProfile::new(text, passage.language.as_deref(), passage.reference, &[]);
         let repeats =
-            text == claim.text.trim() || stance::agreement_stance(claim, &own, 0.0).entail >= stance::SUPPORTS;
+            text == claim.text.trim() || stance::agreement_stance(claim, &own, 0.0).entail >= stance::MIN_SIDE;
         (!repeats && is_stated_in(&own, passage)).then(|| text.to_owned())
     })
 }
@@ -313,11 +324,11 @@ fn swap(text: &str, from: &str, to: &str) -> Option<String> {
 }
 
 /// Uses a contradicting review's title, unless it asks or repeats the claim. A person decides.
-fn from_review(claim: &Subject<'_>, found: &Found<'_>) -> Option<Correction> {
+fn from_review(claim: &Subject<'_>, found: &CorrectionInput<'_>) -> Option<Correction> {
     if !found.assessment.by_fact_check {
         return None;
     }
-    let nearest = [ReviewSays::Refuted, ReviewSays::Misleading]
+    let nearest = [ReviewFinding::Refuted, ReviewFinding::Misleading]
         .into_iter()
         .find_map(|side| fact_checks::nearest(found.reviews, side))?;
     let title = nearest.review.title.as_deref().map(str::trim).filter(|title| !title.is_empty())?;

@@ -33,9 +33,10 @@ pub(crate) fn coverage_in(
         return plain;
     }
     let names_others = sentence.names.iter().any(|position| !names.holds(*position));
-    let told = names
-        .told(claim, passage, |twins| !names_others || twins.iter().any(|position| sentence.names.contains(position)));
-    share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || told.contains(&&word.stem))
+    let named = names.accepted_stems(claim, passage, |twins| {
+        !names_others || twins.iter().any(|position| sentence.names.contains(position))
+    });
+    share(claim, |word| sentence.stems.binary_search(&word.stem).is_ok() || named.contains(&&word.stem))
 }
 
 /// [`sentence_coverage`] with names from other sentences.
@@ -54,8 +55,8 @@ pub fn coverage(claim: &TextProfile, other: &TextProfile) -> f64 {
 
 /// [`coverage`] with names already compared.
 pub fn coverage_with(claim: &TextProfile, other: &TextProfile, names: &Names) -> f64 {
-    let told = names.told(claim, other, |_| true);
-    share(claim, |word| other.has_stem(&word.stem) || told.contains(&&word.stem))
+    let named = names.accepted_stems(claim, other, |_| true);
+    share(claim, |word| other.has_stem(&word.stem) || named.contains(&&word.stem))
 }
 
 fn share(claim: &TextProfile, found: impl Fn(&Word) -> bool) -> f64 {

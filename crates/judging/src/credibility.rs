@@ -1,5 +1,5 @@
 //! Credibility of a host: the operator's rule, else the type of site, else a neutral 0.5. Affects ranks and confidence,
-//! never the stance. To add a site, extend `KNOWN`.
+//! never the stance. To add a site, extend `KNOWN_SITES`.
 
 use corroborate_domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRules};
 use corroborate_domain::verdict::SourceType;
@@ -8,7 +8,7 @@ pub const UNKNOWN_CREDIBILITY: f64 = 0.5;
 
 /// Known domains with the values of the knowledge-base design, or similar ones for the same tier. Subdomains are
 /// included.
-const KNOWN: &[(&str, f64, SourceType)] = &[
+const KNOWN_SITES: &[(&str, f64, SourceType)] = &[
     // Fact-checkers: 0.90–0.95 by design, with IFCN signatories at the lower end.
     ("snopes.com", 0.95, SourceType::FactChecker),
     ("factcheck.org", 0.95, SourceType::FactChecker),
@@ -242,7 +242,7 @@ pub fn credibility(host: &str, rules: &DomainRules) -> (f64, SourceType) {
 fn inherent(host: &str) -> (f64, SourceType) {
     let mut rest = Some(host);
     while let Some(name) = rest {
-        if let Some((_, figure, kind)) = KNOWN.iter().find(|(domain, _, _)| *domain == name) {
+        if let Some((_, figure, kind)) = KNOWN_SITES.iter().find(|(domain, _, _)| *domain == name) {
             return (*figure, *kind);
         }
         rest = name.split_once('.').map(|(_, tail)| tail);
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_rule_stands_above_the_table() {
+    fn operator_rule_wins_when_the_table_has_the_host() {
         let cases = [
             ("reuters.com", DomainList::Allow, "reuters.com", Some(0.4), 0.7),
             ("reuters.com", DomainList::Allow, "reuters.com", None, 0.9),

@@ -19,16 +19,16 @@ use corroborate_domain::verdict::{Stance, Verdict};
 /// contradictions.
 pub const FIGURES: usize = 6;
 /// A fourth group adds nothing.
-const EACH_SIDE: usize = 3;
+const GROUPS_PER_SIDE: usize = 3;
 
 /// Share of real differences among those that the comparison of figures finds. 33 of 36 on the pairs of
 /// `docs/research/011-rule-ablation.md`; the value is from an earlier, larger sample.
-const FIGURE_DIFFERS: f64 = 0.83;
+const FIGURE_DIFFERENCE_PRECISION: f64 = 0.83;
 /// Keeps the log-odds finite.
 const MAX_PROBABILITY: f64 = 0.995;
 
 /// Suffix of a stored table's name if a language model judged too.
-pub(crate) const AND_LANGUAGE_MODEL: &str = "+llm";
+pub(crate) const LANGUAGE_MODEL_SUFFIX: &str = "+llm";
 
 /// The classes in row order.
 pub const CLASSES: [Verdict; 4] =
@@ -80,10 +80,11 @@ pub fn figures(kind: JudgeKind, deciding: &[&JudgedPassage]) -> [f64; FIGURES] {
         let (support, against) = groups.entry(passage.independent_group.as_str()).or_default();
         *support = support.max(passage.entail);
         let differs = passage.num_ok == Some(false) && passage.stance() == Stance::Contradicts;
-        *against = against.max(if differs { passage.contradict.max(FIGURE_DIFFERS) } else { passage.contradict });
+        *against =
+            against.max(if differs { passage.contradict.max(FIGURE_DIFFERENCE_PRECISION) } else { passage.contradict });
     }
-    let supports = strongest(kind, groups.values().map(|(support, against)| heard(*support, *against)));
-    let against = strongest(kind, groups.values().map(|(support, against)| heard(*against, *support)));
+    let supports = strongest(kind, groups.values().map(|(support, against)| side_weight(*support, *against)));
+    let against = strongest(kind, groups.values().map(|(support, against)| side_weight(*against, *support)));
     let mut all = [0.0; FIGURES];
     for (place, figure) in all.iter_mut().zip(supports.into_iter().chain(against)) {
         *place = figure;
@@ -92,14 +93,14 @@ pub fn figures(kind: JudgeKind, deciding: &[&JudgedPassage]) -> [f64; FIGURES] {
 }
 
 /// Returns the weight of a side: full if it is stronger, otherwise reduced by the opposite.
-fn heard(side: f64, opposite: f64) -> f64 {
+fn side_weight(side: f64, opposite: f64) -> f64 {
     if side > opposite { side } else { side * (1.0 - opposite) }
 }
 
-fn strongest(kind: JudgeKind, probabilities: impl Iterator<Item = f64>) -> [f64; EACH_SIDE] {
+fn strongest(kind: JudgeKind, probabilities: impl Iterator<Item = f64>) -> [f64; GROUPS_PER_SIDE] {
     let mut sorted: Vec<f64> = probabilities.collect();
     sorted.sort_by(|a, b| b.total_cmp(a));
-    let mut three = [0.0; EACH_SIDE];
+    let mut three = [0.0; GROUPS_PER_SIDE];
     for (place, probability) in three.iter_mut().zip(sorted) {
         *place = above(kind.floor(), probability);
     }
@@ -126,9 +127,9 @@ pub struct Coefficients {
 pub struct Row {
     pub intercept: f64,
     /// For the three strongest supports.
-    pub support: [f64; EACH_SIDE],
+    pub support: [f64; GROUPS_PER_SIDE],
     /// For the three strongest contradictions.
-    pub against: [f64; EACH_SIDE],
+    pub against: [f64; GROUPS_PER_SIDE],
 }
 
 impl Row {
@@ -187,7 +188,7 @@ impl DecisionTables {
     }
 
     #[must_use]
-    pub fn with(mut self, fitted: &fit::Fitted) -> Self {
+    pub fn with(mut self, fitted: &fit::FittedTable) -> Self {
         match fitted.judge {
             JudgeKind::Model => self.model = fitted.coefficients,
             JudgeKind::Rules => self.rules = fitted.coefficients,
@@ -198,7 +199,7 @@ impl DecisionTables {
 
 /// A test parses them.
 static SHIPPED: LazyLock<DecisionTables> = LazyLock::new(|| {
-    let read = |text: &str| fit::Fitted::parse(text).map(|fitted| fitted.coefficients).ok();
+    let read = |text: &str| fit::FittedTable::parse(text).map(|fitted| fitted.coefficients).ok();
     // Takes no side.
     let open = Coefficients {
         supported: Row::default(),
@@ -235,14 +236,14 @@ mod tests {
         for text in
             [include_str!("../../../config/decision/model.json"), include_str!("../../../config/decision/rules.json")]
         {
-            let fitted = fit::Fitted::parse(text).unwrap();
+            let fitted = fit::FittedTable::parse(text).unwrap();
             assert!(fitted.coefficients.is_monotone());
             assert!(!fitted.sets.is_empty() && fitted.rows > 100, "it says what it was fitted on");
         }
     }
 
     #[test]
-    fn the_kind_of_a_judge_is_told_by_its_name_and_by_its_table() {
+    fn judge_kind_is_known_from_its_name_and_its_table() {
         for (judge, kind) in [
             ("rules", JudgeKind::Rules),
             ("rules+llm", JudgeKind::Rules),
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_of_groups_and_zero_where_nothing_is_said() {
+    fn figures_are_zero_when_no_group_takes_a_side() {
         let figures = |deciding: &[&JudgedPassage]| figures(JudgeKind::Model, deciding);
         assert!(figures(&[]).iter().all(|figure| *figure <= 0.0));
         let (one, copy) =

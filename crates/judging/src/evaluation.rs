@@ -11,14 +11,14 @@ const BINS: usize = 15;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
     pub gold: &'static str,
-    pub said: &'static str,
+    pub predicted: &'static str,
     /// `None` if the judge takes no side.
     pub confidence: Option<f64>,
 }
 
 impl Prediction {
     pub fn is_right(&self) -> bool {
-        self.gold == self.said
+        self.gold == self.predicted
     }
 }
 
@@ -62,12 +62,12 @@ pub struct Evaluation {
 /// Computes all figures; 0 without rows.
 pub fn evaluate(rows: &[Prediction]) -> Evaluation {
     let gold: BTreeSet<&'static str> = rows.iter().map(|row| row.gold).collect();
-    let labels: BTreeSet<&'static str> = rows.iter().flat_map(|row| [row.gold, row.said]).collect();
+    let labels: BTreeSet<&'static str> = rows.iter().flat_map(|row| [row.gold, row.predicted]).collect();
     let per_class: BTreeMap<_, _> = labels.into_iter().map(|label| (label, class(rows, label))).collect();
     let f1 = |label: &&'static str| per_class.get(label).map_or(0.0, |figures| figures.f1);
     let mut confusion: BTreeMap<&'static str, BTreeMap<&'static str, usize>> = BTreeMap::new();
     for row in rows {
-        *confusion.entry(row.gold).or_default().entry(row.said).or_default() += 1;
+        *confusion.entry(row.gold).or_default().entry(row.predicted).or_default() += 1;
     }
     let reliability = reliability(rows.iter().filter_map(|row| Some((row.confidence?, row.is_right()))));
     Evaluation {
@@ -84,12 +84,12 @@ pub fn evaluate(rows: &[Prediction]) -> Evaluation {
 
 fn class(rows: &[Prediction], label: &str) -> ClassFigures {
     let support = rows.iter().filter(|row| row.gold == label).count();
-    let said = rows.iter().filter(|row| row.said == label).count();
-    let both = rows.iter().filter(|row| row.said == label && row.is_right()).count();
+    let predicted = rows.iter().filter(|row| row.predicted == label).count();
+    let both = rows.iter().filter(|row| row.predicted == label && row.is_right()).count();
     ClassFigures {
-        precision: share(both, said),
+        precision: share(both, predicted),
         recall: share(both, support),
-        f1: 2.0 * share(both, support + said),
+        f1: 2.0 * share(both, support + predicted),
         support,
     }
 }
@@ -151,8 +151,8 @@ mod tests {
 
     use super::*;
 
-    fn row(gold: &'static str, said: &'static str, confidence: f64) -> Prediction {
-        Prediction { gold, said, confidence: Some(confidence) }
+    fn row(gold: &'static str, predicted: &'static str, confidence: f64) -> Prediction {
+        Prediction { gold, predicted, confidence: Some(confidence) }
     }
 
     #[test]
@@ -178,22 +178,22 @@ mod tests {
     }
 
     #[test]
-    fn a_label_nobody_gave_is_shown_and_does_not_count_in_the_mean() {
+    fn label_does_not_count_in_the_mean_when_no_row_has_it() {
         let found = evaluate(&[row("supported", "supported", 1.0), row("supported", "contested", 0.4)]);
         assert_eq!(found.per_class["contested"].support, 0);
         assert!((found.macro_f1 - found.per_class["supported"].f1).abs() < 1e-9);
     }
 
     #[test]
-    fn who_takes_no_side_is_neither_too_sure_nor_too_modest() {
-        let silent = Prediction { gold: "not_enough_evidence", said: "not_enough_evidence", confidence: None };
+    fn calibration_error_is_zero_when_no_row_takes_a_side() {
+        let silent = Prediction { gold: "not_enough_evidence", predicted: "not_enough_evidence", confidence: None };
         let found = evaluate(&[silent, row("supported", "supported", 0.8)]);
         assert_eq!((found.sided, found.reliability.len()), (1, 1));
         assert!((found.ece - 0.2).abs() < 1e-9 && (found.accuracy - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn chance_alone_is_off_by_what_the_coins_say() {
+    fn error_by_chance_equals_the_deviation_of_coins() {
         let of = |rows, confidence| {
             error_by_chance(&[ReliabilityBin { from: 0.0, to: 1.0, rows, confidence, accuracy: 0.0 }])
         };
@@ -216,7 +216,10 @@ mod tests {
         #[test]
         fn every_figure_is_a_share(given in proptest::collection::vec((0usize..3, 0usize..3, 0.0f64..=1.0), 1..60)) {
             const LABELS: [&str; 3] = ["entail", "neutral", "contradict"];
-            let rows: Vec<Prediction> = given.into_iter().map(|(gold, said, confidence)| row(LABELS[gold], LABELS[said], confidence)).collect();
+            let rows: Vec<Prediction> = given
+                .into_iter()
+                .map(|(gold, predicted, confidence)| row(LABELS[gold], LABELS[predicted], confidence))
+                .collect();
             let found = evaluate(&rows);
             for figure in [found.accuracy, found.macro_f1, found.ece] {
                 prop_assert!((0.0..=1.0 + 1e-9).contains(&figure));

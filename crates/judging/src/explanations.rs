@@ -3,22 +3,22 @@
 use super::labels::{self, ReaderLanguage};
 use corroborate_domain::ClaimKind;
 use corroborate_language::lexicon::Words;
-use corroborate_language::statements::Silence;
+use corroborate_language::statements::NonStatement;
 
 /// Beginnings of words that judge (true, false, checked, known). Unchecked texts must not get them, except "cannot be
 /// checked".
-static JUDGING: Words = Words::of("explanations.judging");
+static JUDGING_WORDS: Words = Words::of("explanations.judging");
 
 /// The first word that judges.
 pub fn verdict_in(words: &str) -> Option<&str> {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase().replace('ё', "е");
-    words.split_whitespace().find(|word| JUDGING.has(&bare(word)))
+    words.split_whitespace().find(|word| JUDGING_WORDS.has(&bare(word)))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unchecked<'a> {
+pub enum UncheckedPart<'a> {
     /// No statement, but something else.
-    NoClaim(Silence),
+    NoClaim(NonStatement),
     Ambiguous,
     Opinion,
     /// An opinion of which the factual part was checked.
@@ -27,7 +27,7 @@ pub enum Unchecked<'a> {
     },
 }
 
-impl<'a> Unchecked<'a> {
+impl<'a> UncheckedPart<'a> {
     /// Returns the unchecked part, or `None` if all is checked. `text` is the checked part.
     pub const fn of(kind: ClaimKind, text: &'a str) -> Option<Self> {
         match kind {
@@ -40,7 +40,7 @@ impl<'a> Unchecked<'a> {
 }
 
 /// Explains in a language (ISO 639-1, optionally with a region); English for others.
-pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
+pub fn explain(unchecked: UncheckedPart<'_>, language: Option<&str>) -> String {
     let reader = ReaderLanguage::of(language);
     let (ambiguous, opinion, mixed) = match reader {
         ReaderLanguage::Russian => (
@@ -65,63 +65,63 @@ pub fn explain(unchecked: Unchecked<'_>, language: Option<&str>) -> String {
         ),
     };
     match unchecked {
-        Unchecked::NoClaim(silence) => no_claim(silence, reader).to_owned(),
-        Unchecked::Ambiguous => ambiguous.to_owned(),
-        Unchecked::Opinion => opinion.to_owned(),
-        Unchecked::Mixed { factual_part } => {
+        UncheckedPart::NoClaim(kind) => no_claim(kind, reader).to_owned(),
+        UncheckedPart::Ambiguous => ambiguous.to_owned(),
+        UncheckedPart::Opinion => opinion.to_owned(),
+        UncheckedPart::Mixed { factual_part } => {
             format!("{mixed}: {}.", labels::quoted(factual_part.trim_end_matches(['.', ' ']), reader))
         }
     }
 }
 
-const fn no_claim(silence: Silence, reader: ReaderLanguage) -> &'static str {
-    match (silence, reader) {
-        (Silence::Greeting, ReaderLanguage::English) => {
+const fn no_claim(kind: NonStatement, reader: ReaderLanguage) -> &'static str {
+    match (kind, reader) {
+        (NonStatement::Greeting, ReaderLanguage::English) => {
             "This is a greeting or thanks. It makes no statement that could be checked."
         }
-        (Silence::Question, ReaderLanguage::English) => {
+        (NonStatement::Question, ReaderLanguage::English) => {
             "The text asks a question and states nothing. Write what you have heard as a statement, and it can be checked."
         }
-        (Silence::Call, ReaderLanguage::English) => {
+        (NonStatement::Call, ReaderLanguage::English) => {
             "The text asks something of its reader. It makes no statement that could be checked."
         }
-        (Silence::Vague, ReaderLanguage::English) => {
+        (NonStatement::Vague, ReaderLanguage::English) => {
             "The text makes no statement that could be checked: it does not say who did what, when or where."
         }
-        (Silence::Greeting, ReaderLanguage::Russian) => {
+        (NonStatement::Greeting, ReaderLanguage::Russian) => {
             "Это приветствие или благодарность. Утверждения, которое можно проверить, здесь нет."
         }
-        (Silence::Question, ReaderLanguage::Russian) => {
+        (NonStatement::Question, ReaderLanguage::Russian) => {
             "Это вопрос, а не утверждение. Сформулируйте то, что вы слышали, как утверждение, и его можно будет проверить."
         }
-        (Silence::Call, ReaderLanguage::Russian) => {
+        (NonStatement::Call, ReaderLanguage::Russian) => {
             "Это призыв к читателю. Утверждения, которое можно проверить, здесь нет."
         }
-        (Silence::Vague, ReaderLanguage::Russian) => {
+        (NonStatement::Vague, ReaderLanguage::Russian) => {
             "В тексте нет утверждения, которое можно проверить: не сказано, кто что сделал, когда и где."
         }
-        (Silence::Greeting, ReaderLanguage::Ukrainian) => {
+        (NonStatement::Greeting, ReaderLanguage::Ukrainian) => {
             "Це вітання або подяка. Твердження, яке можна перевірити, тут немає."
         }
-        (Silence::Question, ReaderLanguage::Ukrainian) => {
+        (NonStatement::Question, ReaderLanguage::Ukrainian) => {
             "Це запитання, а не твердження. Сформулюйте почуте як твердження, і його можна буде перевірити."
         }
-        (Silence::Call, ReaderLanguage::Ukrainian) => {
+        (NonStatement::Call, ReaderLanguage::Ukrainian) => {
             "Це заклик до читача. Твердження, яке можна перевірити, тут немає."
         }
-        (Silence::Vague, ReaderLanguage::Ukrainian) => {
+        (NonStatement::Vague, ReaderLanguage::Ukrainian) => {
             "У тексті немає твердження, яке можна перевірити: не сказано, хто що зробив, коли й де."
         }
-        (Silence::Greeting, ReaderLanguage::Portuguese) => {
+        (NonStatement::Greeting, ReaderLanguage::Portuguese) => {
             "É uma saudação ou um agradecimento. Não há nenhuma afirmação que possa ser verificada."
         }
-        (Silence::Question, ReaderLanguage::Portuguese) => {
+        (NonStatement::Question, ReaderLanguage::Portuguese) => {
             "O texto faz uma pergunta e não afirma nada. Escreva o que você ouviu como uma afirmação, e ela poderá ser verificada."
         }
-        (Silence::Call, ReaderLanguage::Portuguese) => {
+        (NonStatement::Call, ReaderLanguage::Portuguese) => {
             "O texto pede algo ao leitor. Não há nenhuma afirmação que possa ser verificada."
         }
-        (Silence::Vague, ReaderLanguage::Portuguese) => {
+        (NonStatement::Vague, ReaderLanguage::Portuguese) => {
             "O texto não faz nenhuma afirmação que possa ser verificada: não diz quem fez o quê, quando nem onde."
         }
     }
@@ -134,33 +134,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reader_is_told_in_their_language_what_was_not_checked() {
+    fn explanation_is_in_the_language_of_the_reader() {
         let all = [
-            Unchecked::NoClaim(Silence::Greeting),
-            Unchecked::NoClaim(Silence::Question),
-            Unchecked::NoClaim(Silence::Call),
-            Unchecked::NoClaim(Silence::Vague),
-            Unchecked::Ambiguous,
-            Unchecked::Opinion,
-            Unchecked::Mixed { factual_part: "Minecraft is a 2D game." },
+            UncheckedPart::NoClaim(NonStatement::Greeting),
+            UncheckedPart::NoClaim(NonStatement::Question),
+            UncheckedPart::NoClaim(NonStatement::Call),
+            UncheckedPart::NoClaim(NonStatement::Vague),
+            UncheckedPart::Ambiguous,
+            UncheckedPart::Opinion,
+            UncheckedPart::Mixed { factual_part: "Minecraft is a 2D game." },
         ];
-        let mut told = BTreeSet::new();
+        let mut explanations = BTreeSet::new();
         for language in ["en", "ru", "uk", "pt-BR"] {
             for unchecked in all {
-                told.insert(explain(unchecked, Some(language)));
+                explanations.insert(explain(unchecked, Some(language)));
             }
         }
-        assert_eq!(told.len(), 28, "each language has words of its own for each: {told:#?}");
-        assert_eq!(explain(Unchecked::Opinion, Some("de")), explain(Unchecked::Opinion, None));
+        assert_eq!(explanations.len(), 28, "each language has words of its own for each: {explanations:#?}");
+        assert_eq!(explain(UncheckedPart::Opinion, Some("de")), explain(UncheckedPart::Opinion, None));
         let mixed = explain(all[6], Some("uk"));
         assert!(mixed.ends_with(": «Minecraft is a 2D game»."), "{mixed}");
     }
 
     #[test]
     fn only_what_is_not_all_checked_is_explained() {
-        assert_eq!(Unchecked::of(ClaimKind::Factual, "x"), None);
-        assert_eq!(Unchecked::of(ClaimKind::Mixed, "x"), Some(Unchecked::Mixed { factual_part: "x" }));
-        assert_eq!(Unchecked::of(ClaimKind::Opinion, "x"), Some(Unchecked::Opinion));
-        assert_eq!(Unchecked::of(ClaimKind::Ambiguous, "x"), Some(Unchecked::Ambiguous));
+        assert_eq!(UncheckedPart::of(ClaimKind::Factual, "x"), None);
+        assert_eq!(UncheckedPart::of(ClaimKind::Mixed, "x"), Some(UncheckedPart::Mixed { factual_part: "x" }));
+        assert_eq!(UncheckedPart::of(ClaimKind::Opinion, "x"), Some(UncheckedPart::Opinion));
+        assert_eq!(UncheckedPart::of(ClaimKind::Ambiguous, "x"), Some(UncheckedPart::Ambiguous));
     }
 }

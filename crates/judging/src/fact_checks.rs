@@ -1,7 +1,7 @@
 //! Compares published reviews with a claim: the same claim, its plain negation, or only related.
 //!
 //! A review rates its own words, and searches return opposites as often as matches. [`relation`] compares by words,
-//! [`relation_by_meaning`] also by the NLI model; [`says`] combines the reviews.
+//! [`relation_by_meaning`] also by the NLI model; [`combined_finding`] combines the reviews.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::roles::swapped_roles;
 
 /// Minimum share of each claim's words in the other: all, but for rounding. One other word may be another person or office
 /// ("the wife of the king", "the minister of defence").
-const SAME_COVERAGE: f64 = 0.999;
+const MIN_SAME_COVERAGE: f64 = 0.999;
 
 /// Near copies: one text has nearly all words of the other, or both have most. They differ in one place, which changes
 /// the claim more often than in a paraphrase.
@@ -25,35 +25,35 @@ const MIN_ONE_WAY: f64 = 0.95;
 const MIN_BOTH_WAYS: f64 = 0.75;
 
 /// Similarity from which a review is worth showing.
-const RELATED_SIMILARITY: f64 = 0.35;
+const MIN_RELATED_SIMILARITY: f64 = 0.35;
 
 /// Minimum entailment in the weaker direction: "a minister resigned" says less than "the minister resigned over
 /// bribes". On 198 tweets with eight reviewed claims each, the shipped model finds 4 pairs from 0.60 (all right), 13
 /// from 0.50 (11 right), measured without the rule for near copies
 /// (`docs/research/006-fact-checks-by-meaning.md`).
-const SAME_BOTH_WAYS: f64 = 0.60;
+const MIN_SAME_ENTAILMENT: f64 = 0.60;
 
 /// The same for near copies. The model calls "the former governor died" and "the governor died" the same with 0.85.
-const SAME_NEAR_COPY_BOTH_WAYS: f64 = 0.90;
+const MIN_NEAR_COPY_ENTAILMENT: f64 = 0.90;
 
 /// The same for contradiction; not measured, for lack of data.
-const OPPOSITE_BOTH_WAYS: f64 = 0.70;
+const MIN_OPPOSITE_CONTRADICTION: f64 = 0.70;
 
 /// Contradiction from which identical words are doubted.
-const TURNED_ROUND: f64 = 0.80;
+const MIN_REVERSAL: f64 = 0.80;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BothWays {
+pub struct BidirectionalStance {
     /// Ours as hypothesis, the reviewed one as passage.
     pub ours: StanceProbabilities,
     /// The reverse.
     pub theirs: StanceProbabilities,
 }
 
-impl BothWays {
+impl BidirectionalStance {
     /// Whether the second direction can change the result; the weaker counts.
-    pub fn is_worth_turning(ours: &StanceProbabilities) -> bool {
-        ours.entail.max(ours.contradict) >= RELATED_SIMILARITY
+    pub fn needs_reverse(ours: &StanceProbabilities) -> bool {
+        ours.entail.max(ours.contradict) >= MIN_RELATED_SIMILARITY
     }
 
     fn weaker(&self, of: fn(&StanceProbabilities) -> f64) -> f64 {
@@ -62,7 +62,7 @@ impl BothWays {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReviewSays {
+pub enum ReviewFinding {
     Supported,
     Refuted,
     Misleading,
@@ -85,8 +85,8 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
         f64::midpoint(super::agreement::cosine(ours, reviewed).max(0.0), lexical).max(lexical.powi(2))
     };
     let similarity = similarity.clamp(0.0, 1.0);
-    let one_claim = forward >= SAME_COVERAGE
-        && backward >= SAME_COVERAGE
+    let one_claim = forward >= MIN_SAME_COVERAGE
+        && backward >= MIN_SAME_COVERAGE
         && !figures_differ(ours, reviewed)
         && same_names(ours, reviewed)
         && !swapped_roles(ours, reviewed);
@@ -100,7 +100,7 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
             _ => (Relation::Related, similarity),
         };
     }
-    let relation = if similarity >= RELATED_SIMILARITY { Relation::Related } else { Relation::Other };
+    let relation = if similarity >= MIN_RELATED_SIMILARITY { Relation::Related } else { Relation::Other };
     (relation, similarity)
 }
 
@@ -121,13 +121,17 @@ fn figures_differ(ours: &TextProfile, reviewed: &TextProfile) -> bool {
 /// [`relation`] with the NLI model: claims that entail each other are the same, with the weaker entailment as
 /// similarity. A match by words holds unless the model sees a reversal. Rules compare figures, dates and names, and
 /// `Opposite` needs plain negation. Measured: `docs/research/006-fact-checks-by-meaning.md`.
-pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &BothWays) -> (Relation, f64) {
+pub fn relation_by_meaning(
+    ours: &TextProfile,
+    reviewed: &TextProfile,
+    judged: &BidirectionalStance,
+) -> (Relation, f64) {
     let (by_words, similarity) = relation(ours, reviewed);
-    let entailed = said.weaker(|one| one.entail);
-    let contradicted = said.weaker(|one| one.contradict);
+    let entailed = judged.weaker(|one| one.entail);
+    let contradicted = judged.weaker(|one| one.contradict);
     let is_negated = negated(ours) != negated(reviewed);
     match by_words {
-        Relation::Same if contradicted >= TURNED_ROUND => return (Relation::Related, similarity),
+        Relation::Same if contradicted >= MIN_REVERSAL => return (Relation::Related, similarity),
         Relation::Same | Relation::Opposite => return (by_words, similarity),
         Relation::Related | Relation::Other => {}
     }
@@ -138,50 +142,50 @@ pub fn relation_by_meaning(ours: &TextProfile, reviewed: &TextProfile, said: &Bo
         && !antonym_between(ours, reviewed);
     let (forward, backward) = (coverage(ours, reviewed), coverage(reviewed, ours));
     let is_near_copy = forward.max(backward) >= MIN_ONE_WAY || forward.min(backward) >= MIN_BOTH_WAYS;
-    let enough = if is_near_copy { SAME_NEAR_COPY_BOTH_WAYS } else { SAME_BOTH_WAYS };
+    let enough = if is_near_copy { MIN_NEAR_COPY_ENTAILMENT } else { MIN_SAME_ENTAILMENT };
     if may_be_one && !is_negated && entailed >= enough {
         return (Relation::Same, entailed.max(similarity));
     }
-    if may_be_one && is_negated && contradicted >= enough.max(OPPOSITE_BOTH_WAYS) {
+    if may_be_one && is_negated && contradicted >= enough.max(MIN_OPPOSITE_CONTRADICTION) {
         return (Relation::Opposite, contradicted.max(similarity));
     }
     // Related even without shared words.
-    let is_near = entailed.max(contradicted) >= RELATED_SIMILARITY;
+    let is_near = entailed.max(contradicted) >= MIN_RELATED_SIMILARITY;
     (if is_near { Relation::Related } else { by_words }, similarity)
 }
 
-fn says_one(review: &MatchedReview) -> ReviewSays {
+fn finding_of(review: &MatchedReview) -> ReviewFinding {
     match (review.relation, review.rating_class) {
-        (Relation::Same, RatingClass::False) | (Relation::Opposite, RatingClass::True) => ReviewSays::Refuted,
+        (Relation::Same, RatingClass::False) | (Relation::Opposite, RatingClass::True) => ReviewFinding::Refuted,
         (Relation::Same, RatingClass::True | RatingClass::MostlyTrue) | (Relation::Opposite, RatingClass::False) => {
-            ReviewSays::Supported
+            ReviewFinding::Supported
         }
-        (Relation::Same, RatingClass::Mixed | RatingClass::Misleading) => ReviewSays::Misleading,
+        (Relation::Same, RatingClass::Mixed | RatingClass::Misleading) => ReviewFinding::Misleading,
         // "Mostly" and "misleading" of the opposite leave ours open.
-        _ => ReviewSays::Nothing,
+        _ => ReviewFinding::Nothing,
     }
 }
 
 /// Combines the reviews. True and not-true findings are contested. "False" and "misleading" give "misleading", because
 /// both deny the wording.
-pub fn says(reviews: &[MatchedReview]) -> ReviewSays {
-    let said = |what| reviews.iter().any(|review| says_one(review) == what);
-    let supported = said(ReviewSays::Supported);
-    let refuted = said(ReviewSays::Refuted);
-    let misleading = said(ReviewSays::Misleading);
+pub fn combined_finding(reviews: &[MatchedReview]) -> ReviewFinding {
+    let has = |finding| reviews.iter().any(|review| finding_of(review) == finding);
+    let supported = has(ReviewFinding::Supported);
+    let refuted = has(ReviewFinding::Refuted);
+    let misleading = has(ReviewFinding::Misleading);
     match (supported, refuted, misleading) {
-        (true, false, false) => ReviewSays::Supported,
-        (true, _, _) => ReviewSays::Contested,
-        (false, _, true) => ReviewSays::Misleading,
-        (false, true, false) => ReviewSays::Refuted,
-        (false, false, false) => ReviewSays::Nothing,
+        (true, false, false) => ReviewFinding::Supported,
+        (true, _, _) => ReviewFinding::Contested,
+        (false, _, true) => ReviewFinding::Misleading,
+        (false, true, false) => ReviewFinding::Refuted,
+        (false, false, false) => ReviewFinding::Nothing,
     }
 }
 
 /// Σ similarity of such reviews, each publisher once by its nearest review.
-pub(super) fn weight_by_publisher(reviews: &[MatchedReview], what: ReviewSays) -> f64 {
+pub(super) fn weight_by_publisher(reviews: &[MatchedReview], finding: ReviewFinding) -> f64 {
     let mut nearest: BTreeMap<String, f64> = BTreeMap::new();
-    for review in reviews.iter().filter(|review| says_one(review) == what) {
+    for review in reviews.iter().filter(|review| finding_of(review) == finding) {
         let best = nearest.entry(review.review.publisher.trim().to_lowercase()).or_insert(0.0);
         *best = best.max(review.similarity);
     }
@@ -190,17 +194,17 @@ pub(super) fn weight_by_publisher(reviews: &[MatchedReview], what: ReviewSays) -
 
 /// Similarity of the nearest review, or 0.
 pub(super) fn best_similarity(reviews: &[MatchedReview]) -> f64 {
-    speaking(reviews).map(|review| review.similarity).fold(0.0, f64::max)
+    with_finding(reviews).map(|review| review.similarity).fold(0.0, f64::max)
 }
 
-pub(super) fn speaking(reviews: &[MatchedReview]) -> impl Iterator<Item = &MatchedReview> {
-    reviews.iter().filter(|review| says_one(review) != ReviewSays::Nothing)
+pub(super) fn with_finding(reviews: &[MatchedReview]) -> impl Iterator<Item = &MatchedReview> {
+    reviews.iter().filter(|review| finding_of(review) != ReviewFinding::Nothing)
 }
 
 /// The nearest review with this result; ties by URL.
-pub(super) fn nearest(reviews: &[MatchedReview], what: ReviewSays) -> Option<&MatchedReview> {
-    let says_it = reviews.iter().filter(|review| says_one(review) == what);
-    says_it.max_by(|a, b| a.similarity.total_cmp(&b.similarity).then_with(|| b.review.url.cmp(&a.review.url)))
+pub(super) fn nearest(reviews: &[MatchedReview], finding: ReviewFinding) -> Option<&MatchedReview> {
+    let matching = reviews.iter().filter(|review| finding_of(review) == finding);
+    matching.max_by(|a, b| a.similarity.total_cmp(&b.similarity).then_with(|| b.review.url.cmp(&a.review.url)))
 }
 
 #[cfg(test)]
@@ -249,7 +253,7 @@ mod tests {
         let by_meaning = |ours: &str, reviewed: &str, entail: f64| {
             let profile = |text: &str| TextProfile::new(text, None, None, &[]);
             let one = StanceProbabilities { entail, contradict: 0.0, neutral: 1.0 - entail };
-            relation_by_meaning(&profile(ours), &profile(reviewed), &BothWays { ours: one, theirs: one }).0
+            relation_by_meaning(&profile(ours), &profile(reviewed), &BidirectionalStance { ours: one, theirs: one }).0
         };
         for (ours, reviewed, entail, expected) in [
             ("Бывший губернатор Ларнской области умер.", "Губернатор Ларнской области умер.", 0.85, Relation::Related),
@@ -276,7 +280,7 @@ mod tests {
     #[test]
     fn each_rating_of_each_relation_says_what_scoring_says() {
         use RatingClass as C;
-        use ReviewSays as S;
+        use ReviewFinding as S;
         let rows = [
             (Relation::Same, C::False, S::Refuted),
             (Relation::Same, C::True, S::Supported),
@@ -295,19 +299,19 @@ mod tests {
             (Relation::Other, C::True, S::Nothing),
         ];
         for (relation, class, expected) in rows {
-            assert_eq!(says(&[review("a", relation, class, 0.95)]), expected, "{relation} {class}");
+            assert_eq!(combined_finding(&[review("a", relation, class, 0.95)]), expected, "{relation} {class}");
         }
-        assert_eq!(says(&[]), S::Nothing);
+        assert_eq!(combined_finding(&[]), S::Nothing);
     }
 
     #[test]
     fn checkers_that_disagree_make_a_claim_contested() {
         let of = |class| review("a", Relation::Same, class, 0.9);
-        let is = |classes: [RatingClass; 2]| says(&classes.map(of));
-        assert_eq!(is([RatingClass::True, RatingClass::False]), ReviewSays::Contested);
-        assert_eq!(is([RatingClass::True, RatingClass::Misleading]), ReviewSays::Contested);
-        assert_eq!(is([RatingClass::False, RatingClass::Misleading]), ReviewSays::Misleading);
-        assert_eq!(is([RatingClass::False, RatingClass::Unproven]), ReviewSays::Refuted);
+        let is = |classes: [RatingClass; 2]| combined_finding(&classes.map(of));
+        assert_eq!(is([RatingClass::True, RatingClass::False]), ReviewFinding::Contested);
+        assert_eq!(is([RatingClass::True, RatingClass::Misleading]), ReviewFinding::Contested);
+        assert_eq!(is([RatingClass::False, RatingClass::Misleading]), ReviewFinding::Misleading);
+        assert_eq!(is([RatingClass::False, RatingClass::Unproven]), ReviewFinding::Refuted);
     }
 
     proptest! {
@@ -315,7 +319,7 @@ mod tests {
         fn the_order_of_reviews_changes_nothing(reviews in any_reviews()) {
             let mut turned = reviews.clone();
             turned.reverse();
-            prop_assert_eq!(says(&reviews), says(&turned));
+            prop_assert_eq!(combined_finding(&reviews), combined_finding(&turned));
         }
 
         #[test]

@@ -7,7 +7,7 @@ use corroborate_domain::evidence::JudgedPassage;
 use corroborate_domain::result::Features;
 use corroborate_domain::verdict::{Stance, Verdict};
 
-use super::numbers::REFUTING_CONTRADICTION;
+use super::numbers::MIN_REFUTING_CONTRADICTION;
 use super::scoring::{FeatureWeights, ScoreCurve, Scoring};
 
 /// Returns the passages on topic and not social (`docs/scoring.md`), best rank first. Content breaks ties, so the input
@@ -42,7 +42,7 @@ pub(super) fn groups_of<'a>(passages: &[&'a JudgedPassage], stance: Stance) -> B
 pub fn is_running_total(passage: &JudgedPassage) -> bool {
     passage.num_ok == Some(false)
         && passage.stance() == Stance::Contradicts
-        && passage.contradict < REFUTING_CONTRADICTION
+        && passage.contradict < MIN_REFUTING_CONTRADICTION
 }
 
 /// Computes the features; all zero if no passage may decide.

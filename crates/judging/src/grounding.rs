@@ -14,24 +14,24 @@ use corroborate_language::tokens;
 
 /// Minimum weighted share of content words, without names. In this file's labelled cases true paraphrases reach .67,
 /// inventions about the text's people at most .41.
-const LEAST_WORDS: f64 = 0.5;
+const MIN_WORD_COVERAGE: f64 = 0.5;
 
 /// Minimum share, in order, of one sentence: one of ten words may differ.
-const VERBATIM: f64 = 0.9;
+const MIN_VERBATIM_SHARE: f64 = 0.9;
 
 /// Related words ("exploded", "explosion"): common first letters, and their share of the shorter word.
-const ALIKE_LETTERS: usize = 5;
-const ALIKE_SHARE: f64 = 0.7;
+const MIN_COMMON_LETTERS: usize = 5;
+const MIN_COMMON_SHARE: f64 = 0.7;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ungrounded {
+pub enum GroundingError {
     Figure(String),
     Date(String),
     Name(String),
     Words,
 }
 
-impl fmt::Display for Ungrounded {
+impl fmt::Display for GroundingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Figure(figure) => write!(f, "its text does not state {figure:?}"),
@@ -43,7 +43,7 @@ impl fmt::Display for Ungrounded {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grounded {
+pub struct Grounding {
     /// Weighted share of content words in the text, 0–1.
     pub coverage: f64,
     /// One sentence has nearly the same words and denials.
@@ -52,40 +52,40 @@ pub struct Grounded {
 
 /// The first figure, date or name that the text lacks. Both need one reference day, so that "yesterday" equals its
 /// date.
-pub fn made_up(claim: &TextProfile, text: &TextProfile) -> Option<Ungrounded> {
+pub fn made_up(claim: &TextProfile, text: &TextProfile) -> Option<GroundingError> {
     if let Some(figure) = claim.quantities.iter().find(|figure| !states(text, figure)) {
-        return Some(Ungrounded::Figure(figure.text.clone()));
+        return Some(GroundingError::Figure(figure.text.clone()));
     }
     if let Some(date) = claim.dates.iter().find(|date| !text.dates.iter().any(|known| is_within(known, date))) {
-        return Some(Ungrounded::Date(date.text.clone()));
+        return Some(GroundingError::Date(date.text.clone()));
     }
     let mut names = claim.entities.iter().zip(&claim.name_stems);
-    names.find(|(name, stems)| !names_it(text, name, stems)).map(|(name, _)| Ungrounded::Name(name.text.clone()))
+    names.find(|(name, stems)| !has_name(text, name, stems)).map(|(name, _)| GroundingError::Name(name.text.clone()))
 }
 
-pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounded, Ungrounded> {
+pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounding, GroundingError> {
     if let Some(invented) = made_up(claim, text) {
         return Err(invented);
     }
     let words = content(claim);
     // The check above covers names.
-    let told: Vec<&Word> = words
+    let plain: Vec<&Word> = words
         .iter()
         .copied()
         .filter(|word| !claim.name_stems.iter().flatten().any(|stem| *stem == word.stem))
         .collect();
-    let told = if told.is_empty() { &words } else { &told };
-    let coverage = covered(told, |stem| text.words.iter().any(|word| alike(&word.stem, stem)));
-    if coverage < LEAST_WORDS {
-        return Err(Ungrounded::Words);
+    let plain = if plain.is_empty() { &words } else { &plain };
+    let coverage = covered(plain, |stem| text.words.iter().any(|word| alike(&word.stem, stem)));
+    if coverage < MIN_WORD_COVERAGE {
+        return Err(GroundingError::Words);
     }
-    let said: Vec<&str> =
+    let stems: Vec<&str> =
         in_order(&claim.sentences).filter(|stem| words.iter().any(|word| word.stem == *stem)).collect();
-    let is_said = |sentence: &SentenceProfile| {
+    let is_verbatim = |sentence: &SentenceProfile| {
         let same_denials = sentence.denials.len() % 2 == claim.negations % 2;
-        same_denials && !sentence.question && follows(&said, sentence)
+        same_denials && !sentence.question && follows(&stems, sentence)
     };
-    Ok(Grounded { coverage, verbatim: text.sentences.iter().any(is_said) })
+    Ok(Grounding { coverage, verbatim: text.sentences.iter().any(is_verbatim) })
 }
 
 fn in_order(sentences: &[SentenceProfile]) -> impl Iterator<Item = &str> {
@@ -93,20 +93,20 @@ fn in_order(sentences: &[SentenceProfile]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether the sentence has nearly all stems in this order, which exchanged roles change.
-fn follows(said: &[&str], sentence: &SentenceProfile) -> bool {
-    let told: Vec<&str> = in_order(std::slice::from_ref(sentence)).collect();
+fn follows(stems: &[&str], sentence: &SentenceProfile) -> bool {
+    let own: Vec<&str> = in_order(std::slice::from_ref(sentence)).collect();
     // Longest common subsequence.
-    let mut before = vec![0_usize; told.len() + 1];
-    for stem in said {
-        let mut row = vec![0_usize; told.len() + 1];
-        for (at, known) in told.iter().enumerate() {
+    let mut before = vec![0_usize; own.len() + 1];
+    for stem in stems {
+        let mut row = vec![0_usize; own.len() + 1];
+        for (at, known) in own.iter().enumerate() {
             let (left, above, across) = (row[at], before[at + 1], before[at]);
             row[at + 1] = if alike(known, stem) { across + 1 } else { left.max(above) };
         }
         before = row;
     }
     let longest = before.last().copied().unwrap_or_default();
-    !said.is_empty() && longest as f64 >= VERBATIM * said.len() as f64
+    !stems.is_empty() && longest as f64 >= MIN_VERBATIM_SHARE * stems.len() as f64
 }
 
 /// Returns the passages for the NLI model: the nearest sentence, with the one before it, and with the one that adds
@@ -145,12 +145,12 @@ fn content(claim: &TextProfile) -> Vec<&Word> {
     claim.words.iter().filter(|word| !of_dates.contains(&word.stem)).collect()
 }
 
-fn covered(words: &[&Word], stands: impl Fn(&str) -> bool) -> f64 {
+fn covered(words: &[&Word], is_present: impl Fn(&str) -> bool) -> f64 {
     let all: f64 = words.iter().map(|word| word.weight).sum();
     if all == 0.0 {
         return 0.0;
     }
-    words.iter().filter(|word| stands(&word.stem)).map(|word| word.weight).sum::<f64>() / all
+    words.iter().filter(|word| is_present(&word.stem)).map(|word| word.weight).sum::<f64>() / all
 }
 
 fn in_sentence(words: &[&Word], sentence: &SentenceProfile) -> f64 {
@@ -163,7 +163,7 @@ fn alike(a: &str, b: &str) -> bool {
     }
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let shorter = a.chars().count().min(b.chars().count());
-    shared >= ALIKE_LETTERS && shared as f64 >= ALIKE_SHARE * shorter as f64
+    shared >= MIN_COMMON_LETTERS && shared as f64 >= MIN_COMMON_SHARE * shorter as f64
 }
 
 /// Whether the text states the figure. If another one fits the thing better, the statement took the wrong one.
@@ -195,13 +195,13 @@ fn is_within(known: &DateMention, stated: &DateMention) -> bool {
 }
 
 /// Whether the text has the name or all its words.
-fn names_it(text: &TextProfile, name: &Entity, stems: &[String]) -> bool {
-    let stands = |stem: &String| {
+fn has_name(text: &TextProfile, name: &Entity, stems: &[String]) -> bool {
+    let is_present = |stem: &String| {
         text.sentences.iter().any(|sentence| sentence.words.iter().any(|word| word.stem == *stem))
             || text.name_stems.iter().any(|stems| stems.contains(stem))
     };
     text.entities.iter().any(|known| known.key == name.key || same_key(&known.key, &name.key))
-        || (!stems.is_empty() && stems.iter().all(stands))
+        || (!stems.is_empty() && stems.iter().all(is_present))
         || text.text.to_lowercase().contains(&name.text.to_lowercase())
 }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_up_is_told_from_true_paraphrases() {
+    fn invention_is_rejected_and_paraphrase_is_kept() {
         let mut seen = [0; 3];
         let mut wrong = Vec::new();
         for line in include_str!("grounding/cases.tsv").lines().filter(|line| !line.starts_with('#')) {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn passages_join_what_stands_apart() {
+    fn passages_join_sentences_that_are_apart() {
         let profile = |text| TextProfile::new(text, Some("en"), None, &[]);
         let text = profile("The old mill burned down. It rained. Nobody in Brana was hurt at the mill.");
         let found = passages(&profile("Nobody in Brana was hurt when the old mill burned down."), &text);

@@ -57,8 +57,8 @@ fn news(language: &str) -> Vec<Pair> {
 /// How often an entailing pair shares more words than another.
 fn auc(pairs: &[Pair]) -> f64 {
     let of = |entails: bool| -> Vec<f64> {
-        let wanted = pairs.iter().filter(|pair| (pair.label == "entail") == entails);
-        wanted.map(|pair| coverage(&pair.claim, &pair.passage)).collect()
+        let chosen = pairs.iter().filter(|pair| (pair.label == "entail") == entails);
+        chosen.map(|pair| coverage(&pair.claim, &pair.passage)).collect()
     };
     let (entailing, others) = (of(true), of(false));
     let won: f64 = entailing

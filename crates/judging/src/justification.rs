@@ -1,23 +1,23 @@
 //! Writes the reasons for a verdict as sentences in the reader's language.
 //!
 //! `[N]` names a passage by its position in the shown slice, from 1. A sentence states only facts that the figures
-//! support, and also missing or failed sources. To add a sentence, extend [`sayings`] and each language file.
+//! support, and also missing or failed sources. To add a sentence, extend [`sentence`] and each language file.
 
 mod english;
 mod portuguese;
+mod rendering;
 mod russian;
-mod sayings;
-mod spoken;
+mod sentence;
 mod ukrainian;
 
 use std::collections::BTreeSet;
 
-use self::sayings::Saying;
+use self::sentence::Sentence;
 use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::verdict::{Note, Relation, Stance, Verdict};
 
 use super::citations::{leans, may_contradict};
-use super::fact_checks::{self, ReviewSays};
+use super::fact_checks::{self, ReviewFinding};
 use super::labels::{self, ReaderLanguage};
 use super::verdicts::Assessment;
 
@@ -31,7 +31,7 @@ pub fn justify(
 ) -> String {
     let reader = ReaderLanguage::of(language);
     if assessment.verdict == Verdict::NotVerifiable {
-        return reader.say(Saying::Opinion);
+        return reader.render(Sentence::Opinion);
     }
     let mut sentences = Vec::new();
     if assessment.by_fact_check {
@@ -39,7 +39,7 @@ pub fn justify(
     }
     sentences.extend(of_passages(assessment, passages, reader));
     if !assessment.by_fact_check && reviews.iter().any(|review| review.relation == Relation::Related) {
-        sentences.push(reader.say(Saying::RelatedListed));
+        sentences.push(reader.render(Sentence::RelatedListed));
     }
     sentences.extend(caveats(assessment, passages, reader));
     sentences.join(" ")
@@ -49,7 +49,7 @@ pub fn justify(
 pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: ReaderLanguage) -> Vec<String> {
     let mut sentences = Vec::new();
     if assessment.notes.contains(&Note::SocialOnly) {
-        sentences.push(reader.say(Saying::SocialOnly));
+        sentences.push(reader.render(Sentence::SocialOnly));
     }
     if assessment.verdict != Verdict::NotEnoughEvidence
         && assessment.verdict != Verdict::Contested
@@ -58,29 +58,29 @@ pub fn caveats(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
         let one_source = !assessment.by_fact_check && groups_cited(assessment, passages) == 1;
         // The sentence on single support already states this.
         if !(one_source && assessment.verdict == Verdict::Supported) {
-            sentences.push(reader.say(Saying::NotDecisive { one_source }));
+            sentences.push(reader.render(Sentence::NotDecisive { one_source }));
         }
     }
-    let said_already = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
-    if assessment.notes.contains(&Note::Degraded) && !said_already {
-        sentences.push(reader.say(Saying::Degraded));
+    let is_stated = passages.is_empty() && !assessment.by_fact_check && assessment.searched;
+    if assessment.notes.contains(&Note::Degraded) && !is_stated {
+        sentences.push(reader.render(Sentence::Degraded));
     }
     sentences
 }
 
 fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], reader: ReaderLanguage) -> Vec<String> {
-    let sides: &[ReviewSays] = match verdict {
-        Verdict::Supported => &[ReviewSays::Supported],
-        Verdict::Refuted => &[ReviewSays::Refuted],
-        Verdict::Misleading => &[ReviewSays::Misleading, ReviewSays::Refuted],
-        _ => &[ReviewSays::Supported, ReviewSays::Refuted, ReviewSays::Misleading],
+    let sides: &[ReviewFinding] = match verdict {
+        Verdict::Supported => &[ReviewFinding::Supported],
+        Verdict::Refuted => &[ReviewFinding::Refuted],
+        Verdict::Misleading => &[ReviewFinding::Misleading, ReviewFinding::Refuted],
+        _ => &[ReviewFinding::Supported, ReviewFinding::Refuted, ReviewFinding::Misleading],
     };
     let mut sentences: Vec<String> = sides
         .iter()
         .filter_map(|side| fact_checks::nearest(reviews, *side))
         .map(|found| {
-            reader.say(Saying::Rated {
-                who: found.review.publisher.trim(),
+            reader.render(Sentence::Rated {
+                publisher: found.review.publisher.trim(),
                 rating: found.review.rating.trim(),
                 url: &found.review.url,
                 opposite: found.relation == Relation::Opposite,
@@ -88,7 +88,7 @@ fn of_reviews(verdict: Verdict, reviews: &[MatchedReview], reader: ReaderLanguag
         })
         .collect();
     if verdict == Verdict::Contested {
-        sentences.push(reader.say(Saying::CheckersDisagree));
+        sentences.push(reader.render(Sentence::CheckersDisagree));
     }
     sentences
 }
@@ -102,46 +102,46 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
     let leaning = |side| cited(assessment, passages, reader, move |passage| leans(passage, side));
     let (towards, away) = (leaning(Stance::Supports), leaning(Stance::Contradicts));
     let groups = assessment.features.agree_dom;
-    let said: Vec<Saying<'_>> = if assessment.by_fact_check {
-        let beside = [supporting.map(Saying::PassagesSupport), contradicting.map(Saying::PassagesContradict)];
-        beside.into_iter().flatten().collect()
+    let chosen: Vec<Sentence<'_>> = if assessment.by_fact_check {
+        let listed = [supporting.map(Sentence::PassagesSupport), contradicting.map(Sentence::PassagesContradict)];
+        listed.into_iter().flatten().collect()
     } else {
         match (assessment.verdict, supporting, contradicting) {
             (Verdict::Supported, Some(supporting), Some(contradicting)) => {
-                vec![Saying::Supported { groups, sources: supporting }, Saying::PassagesContradict(contradicting)]
+                vec![Sentence::Supported { groups, sources: supporting }, Sentence::PassagesContradict(contradicting)]
             }
             (Verdict::Contested, None, Some(contradicting)) => {
-                let leaning = towards.as_deref().map(Saying::LeansTowards);
-                leaning.into_iter().chain([Saying::PassagesContradict(contradicting)]).collect()
+                let leaning = towards.as_deref().map(Sentence::LeansTowards);
+                leaning.into_iter().chain([Sentence::PassagesContradict(contradicting)]).collect()
             }
             (Verdict::Supported, Some(sources), _) if groups <= 1 && !assessment.decisive => {
-                vec![Saying::SingleSource(sources)]
+                vec![Sentence::SingleSource(sources)]
             }
             (Verdict::Supported, None, _) if towards.is_some() => {
-                towards.as_deref().map(Saying::LeansTowards).into_iter().collect()
+                towards.as_deref().map(Sentence::LeansTowards).into_iter().collect()
             }
             (Verdict::Refuted | Verdict::Outdated, _, None) if away.is_some() => {
-                away.as_deref().map(Saying::LeansAgainst).into_iter().collect()
+                away.as_deref().map(Sentence::LeansAgainst).into_iter().collect()
             }
             (Verdict::Supported, Some(sources), _) => {
                 let against =
-                    if assessment.contradiction { Saying::WeaklyContradicted } else { Saying::Uncontradicted };
-                vec![Saying::Supported { groups, sources }, against]
+                    if assessment.contradiction { Sentence::WeaklyContradicted } else { Sentence::Uncontradicted };
+                vec![Sentence::Supported { groups, sources }, against]
             }
-            (Verdict::Misleading, Some(sources), _) => vec![Saying::OutOfContext { groups, sources }],
+            (Verdict::Misleading, Some(sources), _) => vec![Sentence::OutOfContext { groups, sources }],
             (Verdict::Refuted, _, Some(sources)) => {
-                let differs = (assessment.features.num_ok == Some(false)).then_some(Saying::FigureDisagrees);
-                let support = if groups == 0 { Saying::NobodySupports } else { Saying::SupportedLess { groups } };
-                [Some(Saying::Refuted(sources)), differs, Some(support)].into_iter().flatten().collect()
+                let differs = (assessment.features.num_ok == Some(false)).then_some(Sentence::FigureDisagrees);
+                let support = if groups == 0 { Sentence::NoSupport } else { Sentence::SupportedLess { groups } };
+                [Some(Sentence::Refuted(sources)), differs, Some(support)].into_iter().flatten().collect()
             }
-            (Verdict::Outdated, Some(older), Some(newer)) => vec![Saying::NewerSayOtherwise { older, newer }],
-            (Verdict::Outdated, None, Some(newer)) => vec![Saying::NewerFigure(newer)],
+            (Verdict::Outdated, Some(older), Some(newer)) => vec![Sentence::NewerReportsDiffer { older, newer }],
+            (Verdict::Outdated, None, Some(newer)) => vec![Sentence::NewerFigure(newer)],
             (Verdict::Contested, Some(supporting), Some(contradicting)) => {
                 let one_source = groups_cited(assessment, passages) == 1;
-                vec![Saying::Contested { one_source, supporting, contradicting }]
+                vec![Sentence::Contested { one_source, supporting, contradicting }]
             }
             (Verdict::Contested, Some(supporting), None) => {
-                vec![doubting.map_or(Saying::BothAtOnce(supporting), |doubting| Saying::ContestedByDoubt {
+                vec![doubting.map_or(Sentence::BothAtOnce(supporting), |doubting| Sentence::ContestedByDoubt {
                     supporting,
                     doubting,
                 })]
@@ -149,10 +149,10 @@ fn of_passages(assessment: &Assessment, passages: &[JudgedPassage], reader: Read
             (Verdict::NotEnoughEvidence, ..) => {
                 vec![not_enough(assessment, passages, supporting, contradicting, doubting)]
             }
-            _ => vec![Saying::Follows(supporting.or(contradicting))],
+            _ => vec![Sentence::Follows(supporting.or(contradicting))],
         }
     };
-    said.into_iter().map(|saying| reader.say(saying)).collect()
+    chosen.into_iter().map(|sentence| reader.render(sentence)).collect()
 }
 
 fn groups_cited(assessment: &Assessment, passages: &[JudgedPassage]) -> usize {
@@ -167,24 +167,26 @@ fn not_enough<'a>(
     supporting: Option<&'a str>,
     contradicting: Option<&'a str>,
     doubting: Option<&'a str>,
-) -> Saying<'a> {
+) -> Sentence<'a> {
     let groups = assessment.features.agree_dom;
     if let (None, Some(doubting)) = (contradicting, doubting) {
-        return supporting.map_or(Saying::MayContradict(doubting), |sources| Saying::SupportDoubted {
+        return supporting.map_or(Sentence::MayContradict(doubting), |sources| Sentence::SupportDoubted {
             groups,
             sources,
             doubting,
         });
     }
     match (supporting, contradicting) {
-        (Some(supporting), Some(contradicting)) => Saying::NeitherClear { supporting, contradicting },
-        (Some(sources), None) => Saying::SupportUnclear(sources),
-        (None, Some(sources)) => Saying::AgainstUnclear(sources),
-        (None, None) if !assessment.searched => Saying::NotSearched,
-        (None, None) if passages.is_empty() && assessment.notes.contains(&Note::Degraded) => Saying::NobodyCouldBeAsked,
-        (None, None) if passages.is_empty() => Saying::NothingFound,
-        (None, None) if assessment.score.is_none() => Saying::OffSubject(passages.len()),
-        (None, None) => Saying::NeitherSide,
+        (Some(supporting), Some(contradicting)) => Sentence::NeitherClear { supporting, contradicting },
+        (Some(sources), None) => Sentence::SupportUnclear(sources),
+        (None, Some(sources)) => Sentence::AgainstUnclear(sources),
+        (None, None) if !assessment.searched => Sentence::NotSearched,
+        (None, None) if passages.is_empty() && assessment.notes.contains(&Note::Degraded) => {
+            Sentence::SourcesUnavailable
+        }
+        (None, None) if passages.is_empty() => Sentence::NothingFound,
+        (None, None) if assessment.score.is_none() => Sentence::OffSubject(passages.len()),
+        (None, None) => Sentence::NeitherSide,
     }
 }
 
@@ -193,13 +195,13 @@ fn cited(
     assessment: &Assessment,
     passages: &[JudgedPassage],
     reader: ReaderLanguage,
-    wanted: impl Fn(&JudgedPassage) -> bool,
+    is_chosen: impl Fn(&JudgedPassage) -> bool,
 ) -> Option<String> {
     let sources: Vec<String> = assessment
         .citations
         .iter()
         .filter_map(|index| Some((index + 1, passages.get(*index)?)))
-        .filter(|(_, passage)| wanted(passage))
+        .filter(|(_, passage)| is_chosen(passage))
         .map(|(n, passage)| format!("{} [{n}]", labels::domain(&passage.domain, reader)))
         .collect();
     reader.list(&sources)
@@ -254,10 +256,10 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_told_in_the_language_of_the_item() {
+    fn justification_is_in_the_language_of_the_item() {
         let two = [passage("a", 0.9, 0.05), passage("b", 0.9, 0.05)];
         let assessment = assess(&ClaimContext { confidence_threshold: 0.6, ..context() }, &two, &[]);
-        for (language, told) in [
+        for (language, expected) in [
             (
                 "ru",
                 "Утверждение подтверждают независимые источники (2): a.example [1] и b.example [2]. Источников, которые \
@@ -274,34 +276,34 @@ mod tests {
                  contradiz.",
             ),
         ] {
-            assert_eq!(justify(&assessment, &two, &[], Some(language)), told);
+            assert_eq!(justify(&assessment, &two, &[], Some(language)), expected);
         }
         assert_eq!(justify(&assessment, &two, &[], Some("de")), justify(&assessment, &two, &[], None));
     }
 
     #[test]
     fn a_doubt_that_holds_a_verdict_up_is_named() {
-        let told = |passages: &[JudgedPassage], language| {
+        let justified_by = |passages: &[JudgedPassage], language| {
             let assessment = assess(&context(), passages, &[]);
             (assessment.verdict, justify(&assessment, passages, &[], Some(language)))
         };
         let doubt = |contradict| passage("b", 0.2, contradict);
-        let (_, alone) = told(&[doubt(0.45)], "en");
+        let (_, alone) = justified_by(&[doubt(0.45)], "en");
         assert_eq!(
             alone,
             "No passage found supports the claim, and b.example [1] may contradict it, though not clearly."
         );
         let many = ["a", "b", "c", "d"].map(|id| passage(id, 0.499, 0.02));
-        let (verdict, said) = told(&many, "en");
+        let (verdict, text) = justified_by(&many, "en");
         assert_eq!(verdict, Verdict::Supported);
-        assert!(said.starts_with("No source says so outright. The passages found tend to support the claim"), "{said}");
+        assert!(text.starts_with("No source says so outright. The passages found tend to support the claim"), "{text}");
     }
 
     #[test]
     fn a_verdict_on_one_source_says_so() {
         let against = [JudgedPassage { credibility: 0.5, ..passage("c", 0.0, 0.9) }];
-        let said = justified(&context(), &against, &[]);
-        assert!(said.ends_with("The verdict rests on one source, so it is provisional."), "{said}");
+        let text = justified(&context(), &against, &[]);
+        assert!(text.ends_with("The verdict rests on one source, so it is provisional."), "{text}");
     }
 
     proptest! {

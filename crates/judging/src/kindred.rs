@@ -10,28 +10,28 @@ use super::profile::{SentenceWord, TextProfile};
 /// nothing.
 #[must_use]
 pub fn in_russian(profile: &TextProfile) -> TextProfile {
-    let spoken = || profile.sentences.iter().flat_map(|sentence| &sentence.words);
+    let all_words = || profile.sentences.iter().flat_map(|sentence| &sentence.words);
     let mut table: BTreeMap<&str, String> = BTreeMap::new();
-    for SentenceWord { text, stem, .. } in spoken() {
+    for SentenceWord { text, stem, .. } in all_words() {
         table.entry(stem.as_str()).or_insert_with(|| cognates::stem(text));
     }
-    let told = |stem: &mut String| {
+    let map_stem = |stem: &mut String| {
         if let Some(russian) = table.get(stem.as_str()) {
             stem.clone_from(russian);
         }
     };
     let mut shared = profile.clone();
-    shared.words.iter_mut().for_each(|word| told(&mut word.stem));
+    shared.words.iter_mut().for_each(|word| map_stem(&mut word.stem));
     shared.words.sort_by(|a, b| a.stem.cmp(&b.stem).then_with(|| b.weight.total_cmp(&a.weight)));
     shared.words.dedup_by(|later, earlier| later.stem == earlier.stem);
-    shared.name_stems.iter_mut().flatten().for_each(told);
+    shared.name_stems.iter_mut().flatten().for_each(map_stem);
     for sentence in &mut shared.sentences {
-        sentence.stems.iter_mut().for_each(told);
+        sentence.stems.iter_mut().for_each(map_stem);
         sentence.stems.sort_unstable();
         sentence.stems.dedup();
-        sentence.words.iter_mut().for_each(|word| told(&mut word.stem));
+        sentence.words.iter_mut().for_each(|word| map_stem(&mut word.stem));
         for denial in &mut sentence.denials {
-            denial.reached.iter_mut().chain(&mut denial.denied).for_each(told);
+            denial.reached.iter_mut().chain(&mut denial.denied).for_each(map_stem);
         }
     }
     shared
@@ -39,8 +39,8 @@ pub fn in_russian(profile: &TextProfile) -> TextProfile {
 
 /// The mapped words in order, for an embedder that hashes words.
 pub fn words_in_russian(profile: &TextProfile) -> String {
-    let spoken = profile.sentences.iter().flat_map(|sentence| &sentence.words);
-    spoken.map(|word| cognates::word(&word.text)).collect::<Vec<_>>().join(" ")
+    let words = profile.sentences.iter().flat_map(|sentence| &sentence.words);
+    words.map(|word| cognates::word(&word.text)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

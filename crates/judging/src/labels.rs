@@ -10,7 +10,7 @@ use corroborate_domain::result::{ClaimResult, EvidenceRow};
 use corroborate_domain::verdict::{Apply, CorrectionType, Note, Relation, Stance, Tier, Verdict};
 
 /// The default conflict limit. An operator's other limit changes verdicts, not this label.
-pub const MAY_CONTRADICT: f64 = 0.4;
+pub const MIN_POSSIBLE_CONTRADICTION: f64 = 0.4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderLanguage {
@@ -209,10 +209,10 @@ pub fn stance(row: &EvidenceRow) -> Words {
     match row.stance {
         Stance::Supports => words("supports", "подтверждает", "підтверджує", "confirma"),
         Stance::Contradicts => words("contradicts", "противоречит", "суперечить", "contradiz"),
-        Stance::Neutral if row.contradict >= MAY_CONTRADICT && row.contradict >= row.entail => {
+        Stance::Neutral if row.contradict >= MIN_POSSIBLE_CONTRADICTION && row.contradict >= row.entail => {
             words("may contradict", "возможно, противоречит", "можливо, суперечить", "talvez contradiga")
         }
-        Stance::Neutral if row.entail >= MAY_CONTRADICT => {
+        Stance::Neutral if row.entail >= MIN_POSSIBLE_CONTRADICTION => {
             words("may support", "возможно, подтверждает", "можливо, підтверджує", "talvez confirme")
         }
         Stance::Neutral => words("takes no side", "ни за, ни против", "ні за, ні проти", "neutro"),
@@ -380,8 +380,8 @@ pub fn cause(cause: &str, reader: ReaderLanguage) -> String {
     let Some(cause) = Degradation::parse(cause) else {
         return words("another fault", "другой сбой", "інший збій", "outra falha").of(reader).to_owned();
     };
-    let said = degradation(&cause).of(reader);
-    cause.of_whom().map_or_else(|| said.to_owned(), |whom| format!("{}: {said}", asked(whom, reader)))
+    let label = degradation(&cause).of(reader);
+    cause.component().map_or_else(|| label.to_owned(), |component| format!("{}: {label}", asked(component, reader)))
 }
 
 /// The caller prefixes the provider.
@@ -467,6 +467,7 @@ pub fn asked(of: &str, reader: ReaderLanguage) -> &str {
         "gdelt" => name("GDELT"),
         "eventregistry" => name("Event Registry"),
         "newsapi" => name("NewsAPI"),
+        "wikipedia" => words("Wikipedia", "Википедия", "Вікіпедія", "Wikipédia"),
         "knowledge" => words("stored evidence", "сохранённые источники", "збережені джерела", "evidências armazenadas"),
         "corpus" => words("own documents", "собственные документы", "власні документи", "documentos próprios"),
         "api" => words("own services", "собственные сервисы", "власні сервіси", "serviços próprios"),

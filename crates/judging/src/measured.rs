@@ -19,7 +19,7 @@ fn share(part: usize, of: usize) -> f64 {
 
 /// On entailing pairs with a figure the rule must not disagree.
 #[test]
-fn figures_of_a_claim_that_is_borne_out_do_not_disagree() {
+fn figures_do_not_disagree_when_the_claim_is_supported() {
     let (mut pairs, mut agree, mut wrong) = (0, 0, Vec::new());
     for set in ["fm2", "scifact_rte", "healthver", "climate_fever", "covid_fact", "terra_ru"] {
         let Some(text) = labelled::read(&format!("{set}/pairs.jsonl")) else { continue };
@@ -120,7 +120,7 @@ fn reviews_of_other_claims_are_not_taken_for_ours() {
             Some(((*fields.first()?).to_owned(), (*fields.get(2)?).to_owned()))
         })
         .collect();
-    let wanted = |id: &str| links.iter().any(|(_, claim)| claim == id);
+    let is_linked = |id: &str| links.iter().any(|(_, claim)| claim == id);
     let embedder = HashedEmbedder::default();
     let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]).with_embedding(embedder.embed_one(text));
     // Every reviewed claim that answers a tweet, and a sample of the rest.
@@ -128,7 +128,7 @@ fn reviews_of_other_claims_are_not_taken_for_ours() {
         .lines()
         .skip(1)
         .enumerate()
-        .filter_map(|(n, line)| row(line).filter(|(id, _)| n % 80 == 0 || wanted(id)))
+        .filter_map(|(n, line)| row(line).filter(|(id, _)| n % 80 == 0 || is_linked(id)))
         .map(|(id, text)| (id, profile(&text)))
         .collect();
     let (mut own_same, mut own_related, mut own, mut others_same, mut others) = (0, 0, 0, 0, 0);

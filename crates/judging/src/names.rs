@@ -6,7 +6,7 @@ use corroborate_language::names::same_key;
 use corroborate_language::tokens;
 
 /// Minimum common words if one name replaces another.
-const NEARLY_ALL: f64 = 0.85;
+const MIN_COMMON_SHARE: f64 = 0.85;
 
 /// The matching names of a claim and a text. Computed once per pair, because comparison by letters is the most
 /// expensive step.
@@ -37,29 +37,29 @@ impl Names {
     }
 
     /// Stems accepted by `counts`: all of a whole name, the last of a surname.
-    pub(crate) fn told<'a>(
+    pub(crate) fn accepted_stems<'a>(
         &self,
         claim: &'a TextProfile,
         other: &TextProfile,
         counts: impl Fn(&[usize]) -> bool,
     ) -> Vec<&'a String> {
-        let mut told = Vec::new();
+        let mut accepted = Vec::new();
         for (twins, stems) in self.twins.iter().zip(&claim.name_stems) {
             let most = twins.iter().filter_map(|at| other.name_stems.get(*at)).map(Vec::len).max();
             if let Some(most) = most.filter(|_| counts(twins)) {
                 let known = if most >= stems.len() { 0 } else { stems.len().saturating_sub(1) };
-                told.extend(stems.get(known..).unwrap_or_default());
+                accepted.extend(stems.get(known..).unwrap_or_default());
             }
         }
-        told
+        accepted
     }
 
     /// Whether the sentence has all names, or other sentences do and it has no other name, so that "he" or "the city"
     /// refers to it.
-    pub(crate) fn stand_in(&self, sentence: &SentenceProfile) -> bool {
+    pub(crate) fn are_covered_by(&self, sentence: &SentenceProfile) -> bool {
         let names_others = sentence.names.iter().any(|position| !self.holds(*position));
-        let stands = |twins: &Vec<usize>| twins.iter().any(|position| sentence.names.contains(position));
-        self.twins.iter().all(|twins| stands(twins) || (!twins.is_empty() && !names_others))
+        let is_named = |twins: &Vec<usize>| twins.iter().any(|position| sentence.names.contains(position));
+        self.twins.iter().all(|twins| is_named(twins) || (!twins.is_empty() && !names_others))
     }
 
     pub(crate) fn holds(&self, position: usize) -> bool {
@@ -88,6 +88,6 @@ pub fn differing_names(ours: &TextProfile, theirs: &TextProfile) -> Option<(Stri
     let own_words = tokens::content_stems(&mine.text, ours.language.as_deref());
     let rest: Vec<&Word> = ours.words.iter().filter(|word| !own_words.contains(&word.stem)).collect();
     let held = rest.iter().filter(|word| theirs.has_stem(&word.stem)).count();
-    let nearly_all = rest.len() >= 2 && held as f64 >= NEARLY_ALL * rest.len() as f64;
+    let nearly_all = rest.len() >= 2 && held as f64 >= MIN_COMMON_SHARE * rest.len() as f64;
     (mine.kind == other.kind && nearly_all).then(|| (mine.text.clone(), other.text.clone()))
 }

@@ -19,12 +19,12 @@ const CORNERS: [[f64; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.5, 0.866]];
 const DRAWS: u64 = 5;
 
 /// A claim: its verdict, and article and label of each sentence.
-struct Labelled {
+struct LabelledClaim {
     verdict: Verdict,
     passages: Vec<(String, usize)>,
 }
 
-fn claims() -> Option<Vec<Labelled>> {
+fn claims() -> Option<Vec<LabelledClaim>> {
     let text = labelled::read("climate_fever/claims.jsonl")?;
     let rows = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let labelled = rows.map(|row| {
@@ -42,7 +42,7 @@ fn claims() -> Option<Vec<Labelled>> {
             };
             (evidence["article"].as_str().unwrap_or_default().to_owned(), label)
         });
-        Labelled { verdict, passages: passages.collect() }
+        LabelledClaim { verdict, passages: passages.collect() }
     });
     Some(labelled.collect())
 }
@@ -65,7 +65,7 @@ fn seen(label: usize, clearness: f64, shares: [f64; 3], rng: &mut StdRng) -> [f6
     weights.map(|weight| weight / sum)
 }
 
-fn verdict(claim: &Labelled, probabilities: &[[f64; 3]]) -> Verdict {
+fn verdict(claim: &LabelledClaim, probabilities: &[[f64; 3]]) -> Verdict {
     let judged: Vec<JudgedPassage> = (1..)
         .zip(claim.passages.iter().zip(probabilities))
         .map(|(rank, ((article, _), &[entail, _, contradict]))| JudgedPassage {
@@ -92,13 +92,13 @@ fn auc(mut scored: Vec<(f64, bool)>) -> f64 {
 }
 
 /// Shares of right verdicts and right passages, and the AUC of "entails".
-fn draw(claims: &[Labelled], clearness: f64, shares: [f64; 3], rng: &mut StdRng) -> [f64; 3] {
+fn draw(claims: &[LabelledClaim], clearness: f64, shares: [f64; 3], rng: &mut StdRng) -> [f64; 3] {
     let (mut right, mut read, mut scored) = (0, 0, Vec::new());
     for claim in claims {
-        let said: Vec<[f64; 3]> =
+        let judged: Vec<[f64; 3]> =
             claim.passages.iter().map(|(_, label)| seen(*label, clearness, shares, rng)).collect();
-        right += usize::from(verdict(claim, &said) == claim.verdict);
-        for (probabilities, (_, label)) in said.iter().zip(&claim.passages) {
+        right += usize::from(verdict(claim, &judged) == claim.verdict);
+        for (probabilities, (_, label)) in judged.iter().zip(&claim.passages) {
             read += usize::from(probabilities.iter().all(|other| *other <= probabilities[*label]));
             scored.push((probabilities[0], *label == 0));
         }
@@ -116,11 +116,11 @@ fn verdicts_by_how_much_a_calibrated_model_knows() {
         shares[*label] += 1.0 / labels.len() as f64;
     }
 
-    let told = |claim: &Labelled| -> Vec<[f64; 3]> {
+    let labels_of = |claim: &LabelledClaim| -> Vec<[f64; 3]> {
         let sure = |label: usize| [0, 1, 2].map(|other| if other == label { 1.0 } else { 0.0 });
         claim.passages.iter().map(|(_, label)| sure(*label)).collect()
     };
-    let known = claims.iter().filter(|claim| verdict(claim, &told(claim)) == claim.verdict).count();
+    let known = claims.iter().filter(|claim| verdict(claim, &labels_of(claim)) == claim.verdict).count();
     println!("verdicts of {} claims with people's own labels: {:.3}", claims.len(), known as f64 / claims.len() as f64);
 
     let mut rng = StdRng::seed_from_u64(1);

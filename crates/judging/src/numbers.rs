@@ -19,7 +19,7 @@ use corroborate_language::numbers::{Comparator, Quantity, Unit};
 
 use super::profile::{SentenceProfile, TextProfile};
 use crate::names::Names;
-use crate::polarity::{agree_in_denial, speaks_of_a_part};
+use crate::polarity::{agree_in_denial, is_about_part};
 
 use dated::date;
 use moving::{has_moved, is_running, lags};
@@ -31,39 +31,39 @@ pub(crate) use dated::{Occasions, Recurrence, recurrence};
 pub(crate) use subject::{has_count, is_of_another_group};
 
 /// Probability limits if a figure disagrees (`docs/scoring.md`, numbers and dates).
-pub const REFUTING_CONTRADICTION: f64 = 0.70;
-const DISAGREEING_ENTAILMENT: f64 = 0.30;
+pub const MIN_REFUTING_CONTRADICTION: f64 = 0.70;
+const MAX_DISAGREEING_ENTAILMENT: f64 = 0.30;
 
 /// Contradiction by a newer, larger total or a newer level: outdated, not refuted. Between the stance threshold (0.5)
 /// and the refuting one (0.7).
 const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
 
 /// Whole counts up to here are exact; no text rounds 37 dead.
-const EXACT_UP_TO: f64 = 100.0;
+const MAX_EXACT_COUNT: f64 = 100.0;
 /// Relative tolerance for larger figures; one unit of the last stated digit applies if it is wider.
 const TOLERANCE: f64 = 0.02;
 
 /// Relative tolerance of "about 300".
-const ABOUT: f64 = 0.1;
+const ABOUT_TOLERANCE: f64 = 0.1;
 
 /// Minimum share of the claim's words in the figure's sentence: with the same counted noun, and with only the unit.
-const SAME_COUNTED: f64 = 0.4;
-const SAME_UNIT: f64 = 0.6;
+const MIN_SHARE_COUNTED: f64 = 0.4;
+const MIN_SHARE_UNIT: f64 = 0.6;
 
 /// The same shares for a disagreement, which refutes. Without a name only the words identify the subject: "7.2 cents
 /// per litre" of another tax shares half of them. A unit alone is the weakest sign.
-const DISAGREE_NAMED: f64 = 0.45;
-const DISAGREE_UNNAMED: f64 = 0.65;
-const DISAGREE_UNIT: f64 = 0.7;
+const MIN_DISAGREEMENT_NAMED: f64 = 0.45;
+const MIN_DISAGREEMENT_UNNAMED: f64 = 0.65;
+const MIN_DISAGREEMENT_UNIT: f64 = 0.7;
 
 /// Maximum age of a passage's date for a claim without one, which is about the present.
-const LONG_BEFORE: TimeDelta = TimeDelta::days(200);
+const MAX_DATE_AGE: TimeDelta = TimeDelta::days(200);
 
 /// Words for people: "11 people were killed" and "11 killed" count the same.
 static PEOPLE: Words = Words::of("figures.people");
 
 /// Stems that do not name the counted thing.
-static REPORTING: Words = Words::of("figures.reporting");
+static REPORTING_STEMS: Words = Words::of("figures.reporting");
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NumberCheck {
@@ -88,8 +88,8 @@ impl NumberCheck {
 }
 
 enum FigureMatch<'a> {
-    Agrees,
-    Differs(&'a str),
+    Agreement,
+    Difference(&'a str),
     Total(&'a str),
 }
 
@@ -123,12 +123,12 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
     // Other figures do not contradict a denial ("is not 6,000 years old") or a statement on a part ("some fell by 5
     // %").
     let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
-    let leaves_open = denies || (speaks_of_a_part(claim) && !speaks_of_a_part(passage));
+    let leaves_open = denies || (is_about_part(claim) && !is_about_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
-            FigureMatch::Agrees => check.num_ok = Some(check.num_ok.unwrap_or(true)),
-            FigureMatch::Differs(_) | FigureMatch::Total(_) if leaves_open => {}
-            FigureMatch::Differs(theirs) | FigureMatch::Total(theirs) => {
+            FigureMatch::Agreement => check.num_ok = Some(check.num_ok.unwrap_or(true)),
+            FigureMatch::Difference(_) | FigureMatch::Total(_) if leaves_open => {}
+            FigureMatch::Difference(theirs) | FigureMatch::Total(theirs) => {
                 let total = matches!(found, FigureMatch::Total(_));
                 // A plain disagreement outweighs a running total.
                 if check.mismatch.is_none() || (totals_only && !total) {
@@ -159,7 +159,7 @@ pub fn may_differ(ours: &TextProfile, theirs: &TextProfile) -> bool {
     let dates = || {
         periods(ours)
             .iter()
-            .any(|date| times.iter().all(|other| date.period.borne_out_by(&other.period) == Some(false)))
+            .any(|date| times.iter().all(|other| date.period.is_supported_by(&other.period) == Some(false)))
     };
     figures || (!times.is_empty() && dates())
 }
@@ -183,7 +183,7 @@ fn quantity<'a>(
             continue;
         }
         match agree(ours, theirs) {
-            Some(true) => return Some(FigureMatch::Agrees),
+            Some(true) => return Some(FigureMatch::Agreement),
             // "Is not 330 m long" states no other length.
             Some(false)
                 if agree_in_denial(claim, sentence)
@@ -230,12 +230,12 @@ fn quantity<'a>(
     if has_moved(claim, ours, passage, theirs) {
         return Some(FigureMatch::Total(&theirs.text));
     }
-    Some(FigureMatch::Differs(&theirs.text))
+    Some(FigureMatch::Difference(&theirs.text))
 }
 
 /// The nearest word that does not only join ("the toll reached 50").
 fn thing(quantity: &Quantity) -> Option<&String> {
-    quantity.counted.iter().find(|stem| !REPORTING.has(stem))
+    quantity.counted.iter().find(|stem| !REPORTING_STEMS.has(stem))
 }
 
 /// Whether both count the same thing, or one "people" and the other their fate.
@@ -270,9 +270,9 @@ fn may_disagree(
         // A rank needs an owner: "the first law" and "the second law" are two laws.
         (Unit::Ordinal, _) if !is_named => return false,
         (Unit::Identifier, false) => return false,
-        (_, true) if is_named => DISAGREE_NAMED,
-        (_, true) => DISAGREE_UNNAMED,
-        _ => DISAGREE_UNIT,
+        (_, true) if is_named => MIN_DISAGREEMENT_NAMED,
+        (_, true) => MIN_DISAGREEMENT_UNNAMED,
+        _ => MIN_DISAGREEMENT_UNIT,
     };
     crate::coverage::sentence_coverage(claim, sentence) >= enough && !is_of_another_time(ours, claim, passage, sentence)
 }
@@ -287,7 +287,7 @@ fn is_of_another_time(ours: &Quantity, claim: &TextProfile, passage: &TextProfil
     if claim.dates.is_empty() {
         let Some(now) = claim.reference.map(|moment| moment.date_naive()) else { return false };
         let latest = passage.reference.map_or(now, |published| published.date_naive().max(now));
-        return dates.all(|date| now.signed_duration_since(date.end) > LONG_BEFORE || date.start > latest);
+        return dates.all(|date| now.signed_duration_since(date.end) > MAX_DATE_AGE || date.start > latest);
     }
     // A year's profit is not its quarter's, but a ship that sank in April may have sunk on the 15th.
     let adds = matches!(ours.unit, Unit::Percent | Unit::Currency(_));
@@ -306,13 +306,13 @@ fn length_class(date: &DateMention) -> u8 {
 }
 
 /// Words after which a value is stated.
-static STATING: Words = Words::of("figures.stating");
+static STATING_WORDS: Words = Words::of("figures.stating");
 
 /// Whether the sentence states the figure ("the port is 4711", "port: 4711"), not as part of a name.
 fn is_stated(text: &TextProfile, quantity: &Quantity) -> bool {
     let before = text.text.get(..quantity.start).unwrap_or_default().trim_end();
     let last = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_lowercase();
-    before.ends_with([':', '=', '—', '–', '|']) || last == "-" || STATING.has(&last)
+    before.ends_with([':', '=', '—', '–', '|']) || last == "-" || STATING_WORDS.has(&last)
 }
 
 /// Certainty that two figures of one unit count the same thing; 0 is none.
@@ -321,11 +321,11 @@ fn aligned(ours: &Quantity, theirs: &Quantity, claim: &TextProfile, passage: &Te
         sentence_at(passage, theirs.start).map_or(0.0, |sentence| crate::coverage::sentence_coverage(claim, sentence));
     let same = same_counted(ours, theirs);
     let enough = match (ours.unit, same) {
-        (_, true) => SAME_COUNTED,
+        (_, true) => MIN_SHARE_COUNTED,
         // "340 aircraft" and "12 orders": a bare number needs the same counted noun.
         (Unit::None | Unit::Ordinal | Unit::Identifier, false) => return 0.0,
         // The unit names the measure but not the thing measured.
-        _ => SAME_UNIT,
+        _ => MIN_SHARE_UNIT,
     };
     if shared >= enough { shared + f64::from(u8::from(same)) } else { 0.0 }
 }
@@ -336,7 +336,9 @@ fn span(quantity: &Quantity) -> (f64, f64) {
     let beyond = if is_exact(quantity) { 1.0 } else { 0.0 };
     match quantity.comparator {
         Comparator::Exact => (quantity.low, quantity.high),
-        Comparator::About => (quantity.low - ABOUT * quantity.low.abs(), quantity.high + ABOUT * quantity.high.abs()),
+        Comparator::About => {
+            (quantity.low - ABOUT_TOLERANCE * quantity.low.abs(), quantity.high + ABOUT_TOLERANCE * quantity.high.abs())
+        }
         Comparator::AtLeast => (quantity.low, f64::INFINITY),
         Comparator::MoreThan => (quantity.low + beyond, f64::INFINITY),
         Comparator::AtMost => (f64::NEG_INFINITY, quantity.high),
@@ -382,7 +384,7 @@ fn is_exact(quantity: &Quantity) -> bool {
     let whole = quantity.low.fract() == 0.0 && quantity.high.fract() == 0.0;
     match quantity.unit {
         Unit::Year | Unit::Ordinal | Unit::Identifier => true,
-        Unit::None => whole && quantity.high.abs() <= EXACT_UP_TO && quantity.last_digit <= 1.0,
+        Unit::None => whole && quantity.high.abs() <= MAX_EXACT_COUNT && quantity.last_digit <= 1.0,
         _ => false,
     }
 }
@@ -401,7 +403,7 @@ pub fn all_found(claim: &TextProfile, passage: &TextProfile) -> bool {
         && periods(claim).iter().all(|ours| {
             // "On Monday" of an undated page is taken as the same Monday.
             let is_same_text = passage.reference.is_none() && passage.text.contains(&ours.mention.text);
-            is_same_text || theirs.iter().any(|other| ours.period.borne_out_by(&other.period) == Some(true))
+            is_same_text || theirs.iter().any(|other| ours.period.is_supported_by(&other.period) == Some(true))
         })
 }
 
@@ -428,9 +430,9 @@ pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities
     if check.num_ok != Some(false) {
         return p;
     }
-    let entail = p.entail.min(DISAGREEING_ENTAILMENT);
+    let entail = p.entail.min(MAX_DISAGREEING_ENTAILMENT);
     let contradict =
-        if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(REFUTING_CONTRADICTION) };
+        if check.newer_total { RUNNING_TOTAL_CONTRADICTION } else { p.contradict.max(MIN_REFUTING_CONTRADICTION) };
     // The three probabilities may no longer sum to 1 otherwise.
     StanceProbabilities { entail, contradict, neutral: p.neutral.min((1.0 - entail - contradict).max(0.0)) }
 }

@@ -8,33 +8,33 @@ use corroborate_language::dates::DateMention;
 use corroborate_language::verbs;
 
 /// Maximum age of "yesterday" or "on Monday".
-const RECENT: TimeDelta = TimeDelta::days(14);
+const MAX_RECENT_AGE: TimeDelta = TimeDelta::days(14);
 /// A page this much older is about another event.
-const LONG_BEFORE: TimeDelta = TimeDelta::days(60);
+const MIN_EARLIER_DISTANCE: TimeDelta = TimeDelta::days(60);
 /// Maximum span of such a date; excludes "last year".
-const FEW_DAYS: TimeDelta = TimeDelta::days(7);
+const MAX_DATE_SPAN: TimeDelta = TimeDelta::days(7);
 
 /// Whether the claim dates an event shortly before, and the page is much older.
 pub fn is_of_an_older_time(claim: &TextProfile, published: Option<DateTime<Utc>>) -> bool {
     let Some((claimed, published)) = claim.reference.zip(published) else { return false };
     let (claimed, published) = (claimed.date_naive(), published.date_naive());
     // An absolute date is compared instead, and a general statement is no event.
-    if claim.dates.iter().any(|date| !date.is_relative) || !tells_what_happened(claim) {
+    if claim.dates.iter().any(|date| !date.is_relative) || !reports_an_event(claim) {
         return false;
     }
     claim.dates.iter().any(|date| {
         is_of_the_last_days(claim, date)
-            && date.end.signed_duration_since(date.start) <= FEW_DAYS
-            && claimed.signed_duration_since(date.end) <= RECENT
-            && date.start.signed_duration_since(published) > LONG_BEFORE
+            && date.end.signed_duration_since(date.start) <= MAX_DATE_SPAN
+            && claimed.signed_duration_since(date.end) <= MAX_RECENT_AGE
+            && date.start.signed_duration_since(published) > MIN_EARLIER_DISTANCE
     })
 }
 
 /// Whether the date is recent: not "The Sunday Times", "Wednesday Addams", "a Tuesday", "today".
 fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     static DAYS: Words = Words::of("out_of_context.day");
-    static BEFORE: Words = Words::of("out_of_context.before_day");
-    if !date.is_told_by_the_day() {
+    static DAY_PREPOSITIONS: Words = Words::of("out_of_context.before_day");
+    if !date.is_relative_day() {
         return false;
     }
     let lower = date.text.to_lowercase();
@@ -43,13 +43,13 @@ fn is_of_the_last_days(claim: &TextProfile, date: &DateMention) -> bool {
     let next = behind.split_whitespace().next().unwrap_or_default();
     let is_in_a_name = behind.starts_with(' ') && next.starts_with(char::is_uppercase);
     let last = before.split_whitespace().next_back().unwrap_or_default().to_lowercase();
-    let is_prepared = BEFORE.has(&last) || lower.starts_with("last ");
+    let is_prepared = DAY_PREPOSITIONS.has(&last) || lower.starts_with("last ");
     // Not "The Beatles recorded Yesterday", with a capital inside the sentence.
     let is_day = DAYS.has(&lower) && (before.is_empty() || date.text.starts_with(char::is_lowercase));
     is_day || is_prepared && !is_in_a_name
 }
 
-fn tells_what_happened(claim: &TextProfile) -> bool {
+fn reports_an_event(claim: &TextProfile) -> bool {
     claim.sentences.iter().flat_map(|own| &own.words).any(|word| verbs::is_past(&word.text))
 }
 

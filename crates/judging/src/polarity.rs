@@ -69,14 +69,14 @@ pub(crate) fn no_evidence(claim: &TextProfile, sentence: &SentenceProfile) -> bo
 }
 
 /// Words for a part of a whole.
-static PARTIAL: Words = Words::of("stance.partial");
+static PARTIAL_WORDS: Words = Words::of("stance.partial");
 
 /// Whether a text is about a part only. "Some 300" and "a few 100" are figures.
-pub(crate) fn speaks_of_a_part(text: &TextProfile) -> bool {
+pub(crate) fn is_about_part(text: &TextProfile) -> bool {
     let begins_with_digit = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
     text.sentences.iter().any(|sentence| {
         let next = |at: usize| sentence.words.get(at + 1).is_some_and(|next| begins_with_digit(&next.text));
-        sentence.words.iter().enumerate().any(|(at, word)| PARTIAL.has(&word.text) && !next(at))
+        sentence.words.iter().enumerate().any(|(at, word)| PARTIAL_WORDS.has(&word.text) && !next(at))
     })
 }
 

@@ -19,11 +19,11 @@ static DENIALS: Words = Words::of("profile.denial");
 /// Nouns after "no" whose denial covers the rest: "no evidence that …".
 static EVIDENCE: Words = Words::of("profile.evidence");
 
-static TAKING_BACK: Words = Words::of("profile.taking_back");
+static RETRACTING_WORDS: Words = Words::of("profile.taking_back");
 
-static WHOLE: Words = Words::of("profile.whole");
+static WHOLE_WORDS: Words = Words::of("profile.whole");
 
-static STEPPING_ASIDE: Words = Words::of("profile.stepping_aside");
+static SKIPPED_WORDS: Words = Words::of("profile.stepping_aside");
 
 static CONCORD: Words = Words::of("profile.concord");
 
@@ -108,7 +108,7 @@ pub fn is_denial(word: &str) -> bool {
 }
 
 /// Reach in words: an auxiliary, an adverb and the verb with object ("have never been approved for").
-const REACH: usize = 4;
+const MAX_REACH: usize = 4;
 
 fn reaches_to_the_end(next: &str) -> bool {
     EVIDENCE.has(next)
@@ -116,17 +116,17 @@ fn reaches_to_the_end(next: &str) -> bool {
 
 /// "Not only … but also" asserts both.
 fn takes_back(next: &str) -> bool {
-    TAKING_BACK.has(next)
+    RETRACTING_WORDS.has(next)
 }
 
 /// "Not all", "not always": a part holds.
 fn leaves_some(next: &str) -> bool {
-    WHOLE.has(next)
+    WHOLE_WORDS.has(next)
 }
 
 /// Whether a denial skips the word: "not yet officially approved".
 fn steps_aside(word: &SentenceWord) -> bool {
-    !word.content || word.text.ends_with("ly") || STEPPING_ASIDE.has(&word.text)
+    !word.content || word.text.ends_with("ly") || SKIPPED_WORDS.has(&word.text)
 }
 
 /// The denials of a clause. With `concord` the sentence has a plain "не", which "никто" only repeats.
@@ -140,7 +140,7 @@ fn denials(clause: &[SentenceWord], concord: bool) -> impl Iterator<Item = Denia
         if takes_back(next) {
             return None;
         }
-        let reach = if reaches_to_the_end(next) { rest.len() } else { REACH.min(rest.len()) };
+        let reach = if reaches_to_the_end(next) { rest.len() } else { MAX_REACH.min(rest.len()) };
         let reached = rest.get(..reach).unwrap_or(rest);
         let plain = !leaves_some(next) && !reaches_to_the_end(next);
         Some(Denial {

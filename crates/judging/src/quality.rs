@@ -11,13 +11,13 @@ use super::scoring::{HalfLives, QualityShares};
 const UNDATED_FRESHNESS: f64 = 0.5;
 
 /// Minimum age in a claim about history.
-const HISTORY_YEARS: i32 = 10;
+const MIN_HISTORY_YEARS: i32 = 10;
 
 /// Word beginnings of breaking news, in English, Russian, Ukrainian and Portuguese.
-static BREAKING: Words = Words::of("quality.breaking");
+static BREAKING_NEWS_WORDS: Words = Words::of("quality.breaking");
 
 /// Word beginnings of science, medicine and history.
-static LASTING: Words = Words::of("quality.lasting");
+static LASTING_TOPIC_WORDS: Words = Words::of("quality.lasting");
 
 /// 0.5^(age / half-life) with age = max(0, reference − published), in (0, 1]. 0.5 without a date or with one after
 /// `evaluated_at`.
@@ -39,21 +39,21 @@ pub fn freshness(
 
 /// Days for breaking news, years for science and history, else a year.
 pub fn half_life_days(claim: &TextProfile, lives: &HalfLives) -> f64 {
-    let spoken =
+    let mentions =
         |words: &Words| claim.sentences.iter().flat_map(|sentence| &sentence.words).any(|word| words.has(&word.text));
     let oldest = numbers::years(claim).min();
     let current = claim.reference.map(|date| date.year());
     let historic = match (oldest, current) {
-        (Some(year), Some(now)) => now - year >= HISTORY_YEARS,
+        (Some(year), Some(now)) => now - year >= MIN_HISTORY_YEARS,
         // Without a reference date only years before 2000 are surely history.
         (Some(year), None) => year < 2000,
         (None, _) => false,
     };
     if historic {
         lives.lasting
-    } else if spoken(&BREAKING) {
+    } else if mentions(&BREAKING_NEWS_WORDS) {
         lives.breaking
-    } else if spoken(&LASTING) {
+    } else if mentions(&LASTING_TOPIC_WORDS) {
         lives.lasting
     } else {
         lives.usual
@@ -95,16 +95,16 @@ pub fn quality(shares: &QualityShares, cred: f64, fresh: f64, rel: f64, spec: f6
 }
 
 /// Effect of credibility, at most ±0.15, so that it never replaces relevance (`docs/scoring.md`, rank).
-const CREDIBILITY_SWAY: f64 = 0.3;
+const CREDIBILITY_EFFECT: f64 = 0.3;
 
 /// Bonus per earlier use and its maximum, which keeps old evidence below better answers (`docs/scoring.md`, rank).
 const ACCESS_BOOST: f64 = 0.02;
-const MOST_ACCESS_BOOST: f64 = 0.1;
+const MAX_ACCESS_BOOST: f64 = 0.1;
 
 /// rel + 0.3·(cred − 0.5), plus the use bonus for stored evidence. Higher is better.
 pub fn rank(rel: f64, cred: f64, access_count: u32, own: bool) -> f64 {
-    let boost = if own { (ACCESS_BOOST * f64::from(access_count)).min(MOST_ACCESS_BOOST) } else { 0.0 };
-    rel + CREDIBILITY_SWAY * (cred - 0.5) + boost
+    let boost = if own { (ACCESS_BOOST * f64::from(access_count)).min(MAX_ACCESS_BOOST) } else { 0.0 };
+    rel + CREDIBILITY_EFFECT * (cred - 0.5) + boost
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use corroborate_language::{has_cyrillic, stemming, stopwords, verbs};
 use crate::profile::{SentenceProfile, TextProfile};
 
 /// Verbs that hold in both directions.
-static MUTUAL: Words = Words::of("roles.mutual");
+static MUTUAL_VERBS: Words = Words::of("roles.mutual");
 /// Verbs that another verb's passive supports: "A lost to B" and "A was beaten by B".
-static SUFFERED: Words = Words::of("roles.suffered");
-static PASSIVE: Words = Words::of("roles.passive");
+static SUFFERED_VERBS: Words = Words::of("roles.suffered");
+static PASSIVE_WORDS: Words = Words::of("roles.passive");
 /// Words before a place name.
-static PLACES: Words = Words::of("roles.place");
+static PLACE_PREPOSITIONS: Words = Words::of("roles.place");
 
 /// Whether the sentence exchanges two names of the claim. English shows it by order and passives, Russian and
 /// Ukrainian by endings.
@@ -30,7 +30,7 @@ pub(crate) fn swapped_roles(claim: &TextProfile, passage: &TextProfile) -> bool 
 type Span = (usize, usize);
 
 /// Letters that identify a name in another form: "Morovia", "Morovian".
-const KNOWN_BY: usize = 5;
+const MIN_NAME_LETTERS: usize = 5;
 
 fn words(text: &str) -> impl Iterator<Item = (Span, &str)> {
     let ends = text.char_indices().filter(|(_, c)| !c.is_alphanumeric()).map(|(at, _)| at);
@@ -59,8 +59,8 @@ fn capitalised(text: &str) -> Vec<(Span, &str)> {
 fn places(claim: &str, text: &str) -> Option<[(Span, Span); 2]> {
     let theirs = capitalised(text);
     let is_same = |ours: &str, other: &str| {
-        let known: String = ours.chars().take(ours.chars().count().saturating_sub(1).max(KNOWN_BY)).collect();
-        ours == other || (known.chars().count() >= KNOWN_BY && other.starts_with(&known))
+        let known: String = ours.chars().take(ours.chars().count().saturating_sub(1).max(MIN_NAME_LETTERS)).collect();
+        ours == other || (known.chars().count() >= MIN_NAME_LETTERS && other.starts_with(&known))
     };
     let found = capitalised(claim).into_iter().filter_map(|(here, name)| {
         let there = theirs.iter().find(|(_, other)| is_same(name, other)).map(|(span, _)| *span)?;
@@ -82,28 +82,28 @@ fn is_swapped(claim: &TextProfile, passage: &TextProfile, sentence: &SentencePro
     let (Some(ours), Some(theirs)) = (claim.text.get(first.1..second.0), text.get(one.1..other.0)) else {
         return false;
     };
-    let (ours_said, theirs_said) = (verbs::words(ours), verbs::words(theirs));
+    let (our_words, their_words) = (verbs::words(ours), verbs::words(theirs));
     // "Was bought by Norvatel", "by carmaker Norvatel".
     let is_passive = |words: &[String]| {
-        words.iter().any(|word| PASSIVE.has(word)) && words.iter().rev().take(2).any(|word| word == "by")
+        words.iter().any(|word| PASSIVE_WORDS.has(word)) && words.iter().rev().take(2).any(|word| word == "by")
     };
-    let (ours_passive, theirs_passive) = (is_passive(&ours_said), is_passive(&theirs_said));
+    let (ours_passive, theirs_passive) = (is_passive(&our_words), is_passive(&their_words));
     if ours_passive != theirs_passive {
-        return !is_turned && !ours_said.iter().any(|word| SUFFERED.has(word));
+        return !is_turned && !our_words.iter().any(|word| SUFFERED_VERBS.has(word));
     }
     let stem = |word: &String| stemming::stem(word, Some("en"));
     let is_shared = |word: &&String| {
         (verbs::is_finite(word) || word.ends_with('s'))
-            && !MUTUAL.has(word)
-            && theirs_said.iter().any(|other| stem(other) == stem(word))
+            && !MUTUAL_VERBS.has(word)
+            && their_words.iter().any(|other| stem(other) == stem(word))
     };
     let before = |text: &str, at: usize| -> Option<String> {
         let last = verbs::words(text.get(..at).unwrap_or_default()).pop();
-        last.filter(|word| PLACES.has(word))
+        last.filter(|word| PLACE_PREPOSITIONS.has(word))
     };
     // "In Verga, police arrested Oberlin" exchanges nothing of "Oberlin was arrested in Verga".
     is_turned
-        && ours_said.iter().any(|word| is_shared(&word))
+        && our_words.iter().any(|word| is_shared(&word))
         && before(&claim.text, first.0) == before(text, one.0)
         && before(&claim.text, second.0) == before(text, other.0)
 }

@@ -7,36 +7,36 @@
 //! It never changes the model's probabilities. On 12,484 labelled pairs no family of rules raised the model's mean
 //! macro-F1 by more than 0.002 (`docs/research/011-rule-ablation.md`).
 
-use corroborate_domain::evidence::{StanceProbabilities, TAKES_A_SIDE};
+use corroborate_domain::evidence::{MIN_SIDE_PROBABILITY, StanceProbabilities};
 use corroborate_language::{cut, negation};
 
 use super::agreement;
 use super::coverage::best_sentence;
 use super::names::Names;
 use super::numbers;
-use super::polarity::{Parity, antonym_between, no_evidence, parity, speaks_of_a_part};
+use super::polarity::{Parity, antonym_between, is_about_part, no_evidence, parity};
 use super::profile::TextProfile;
 use super::roles::are_exchanged;
 
 /// Probability from which a passage takes a side ([`corroborate_domain::evidence::JudgedPassage::stance`]).
-pub const SUPPORTS: f64 = TAKES_A_SIDE;
+pub const MIN_SIDE: f64 = MIN_SIDE_PROBABILITY;
 
-/// Maximum of a limited side, below [`SUPPORTS`].
-pub const UNDECIDED: f64 = 0.49;
+/// Maximum of a limited side, below [`MIN_SIDE`].
+pub const MAX_UNDECIDED: f64 = 0.49;
 
 /// Minimum weighted share of the claim's words in one sentence, for support and for a denial.
-const SUPPORT_COVERAGE: f64 = 0.80;
-const DENIAL_COVERAGE: f64 = 0.85;
+const MIN_SUPPORT_COVERAGE: f64 = 0.80;
+const MIN_DENIAL_COVERAGE: f64 = 0.85;
 /// The same with a differing figure, which is no word.
-const FIGURE_COVERAGE: f64 = 0.62;
+const MIN_FIGURE_COVERAGE: f64 = 0.62;
 
 /// Limits of support; never 1, because the rule does not read meaning. Without one of the claim's words, possibly the
 /// decisive one, support stays below a verdict's 0.70.
-const LEAST_SUPPORT: f64 = 0.6;
-const MOST_OF_PART: f64 = 0.69;
-const MOST_SUPPORT: f64 = 0.92;
-const LEAST_REFUTATION: f64 = 0.7;
-const MOST_REFUTATION: f64 = 0.85;
+const MIN_SUPPORT: f64 = 0.6;
+const MAX_PARTIAL_SUPPORT: f64 = 0.69;
+const MAX_SUPPORT: f64 = 0.92;
+const MIN_REFUTATION: f64 = 0.7;
+const MAX_REFUTATION: f64 = 0.85;
 
 /// Judges a passage. Below the agreement `min_agreement` (`ENRICHMENT_MIN_AGREEMENT`, 0–1) nothing supports.
 pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreement: f64) -> StanceProbabilities {
@@ -45,22 +45,26 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
         return StanceProbabilities::NEUTRAL;
     };
     let asks = sentence.question || claim.sentences.iter().any(|own| own.question);
-    if claim.words.is_empty() || asks || names.found() < 1.0 || shared < FIGURE_COVERAGE {
+    if claim.words.is_empty() || asks || names.found() < 1.0 || shared < MIN_FIGURE_COVERAGE {
         return StanceProbabilities::NEUTRAL;
     }
     let parity = parity(claim, sentence);
     let is_turned = are_exchanged(claim, passage, sentence) || antonym_between(claim, passage);
     let check = numbers::compare_with(claim, passage, &names);
     if check.num_ok == Some(false) && parity == Parity::Same && !is_turned {
-        return numbers::apply(refuted(shared, FIGURE_COVERAGE), &check);
+        return numbers::apply(refuted(shared, MIN_FIGURE_COVERAGE), &check);
     }
     let figures_found = numbers::all_found(claim, passage);
     let is_denied = parity == Parity::Opposite || no_evidence(claim, sentence);
-    let is_of_a_part = speaks_of_a_part(claim) && !speaks_of_a_part(passage);
+    let is_of_a_part = is_about_part(claim) && !is_about_part(passage);
     // Only a passage with that year contradicts "was not founded in 1950".
-    if is_denied && shared >= DENIAL_COVERAGE && !is_turned && !is_of_a_part && (claim.negations == 0 || figures_found)
+    if is_denied
+        && shared >= MIN_DENIAL_COVERAGE
+        && !is_turned
+        && !is_of_a_part
+        && (claim.negations == 0 || figures_found)
     {
-        return refuted(shared, DENIAL_COVERAGE);
+        return refuted(shared, MIN_DENIAL_COVERAGE);
     }
     // "Denied that", "a hoax".
     let text = cut(&passage.text, sentence.start, sentence.end);
@@ -71,19 +75,19 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
         || is_turned
         || check.num_ok == Some(false)
         || !figures_found
-        || shared < SUPPORT_COVERAGE
+        || shared < MIN_SUPPORT_COVERAGE
         || agreed < min_agreement
     {
         return StanceProbabilities::NEUTRAL;
     }
-    let strength = f64::midpoint(above(shared, SUPPORT_COVERAGE), above(agreed, min_agreement));
-    let most = if shared < 1.0 { MOST_OF_PART } else { MOST_SUPPORT };
-    let entail = (LEAST_SUPPORT + (MOST_SUPPORT - LEAST_SUPPORT) * strength).min(most);
+    let strength = f64::midpoint(above(shared, MIN_SUPPORT_COVERAGE), above(agreed, min_agreement));
+    let most = if shared < 1.0 { MAX_PARTIAL_SUPPORT } else { MAX_SUPPORT };
+    let entail = (MIN_SUPPORT + (MAX_SUPPORT - MIN_SUPPORT) * strength).min(most);
     StanceProbabilities { entail, contradict: 0.03, neutral: (0.97 - entail).max(0.0) }
 }
 
 fn refuted(shared: f64, from: f64) -> StanceProbabilities {
-    let contradict = LEAST_REFUTATION + (MOST_REFUTATION - LEAST_REFUTATION) * above(shared, from);
+    let contradict = MIN_REFUTATION + (MAX_REFUTATION - MIN_REFUTATION) * above(shared, from);
     StanceProbabilities { entail: 0.05, contradict, neutral: 0.95 - contradict }
 }
 

@@ -38,7 +38,7 @@ impl KnownPassage<'_> {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct Requirements {
     pub has_figures: bool,
     /// Subject date, else the claim's own.
     pub date: Option<DateTime<Utc>>,
@@ -105,19 +105,19 @@ pub fn covers_names(claim: &TextProfile, passage: &TextProfile) -> bool {
 }
 
 /// Decides; order and copies have no effect.
-pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
-    let limits = &wanted.limits;
+pub fn sufficiency(known: &[KnownPassage<'_>], required: &Requirements) -> Sufficiency {
+    let limits = &required.limits;
     let on_topic: Vec<&KnownPassage<'_>> = known
         .iter()
-        .filter(|passage| passage.judged.relevance >= wanted.relevance_floor && !passage.judged.is_context())
+        .filter(|passage| passage.judged.relevance >= required.relevance_floor && !passage.judged.is_context())
         .collect();
     if on_topic.is_empty() {
         return Sufficiency::Lacking(Lack::Nothing);
     }
     // From any source and time.
-    let against = on_topic.iter().any(|p| p.judged.contradict >= wanted.conflict);
+    let against = on_topic.iter().any(|p| p.judged.contradict >= required.conflict);
     let for_it =
-        on_topic.iter().any(|p| p.judged.entail >= wanted.conflict && p.judged.stance() != Stance::Contradicts);
+        on_topic.iter().any(|p| p.judged.entail >= required.conflict && p.judged.stance() != Stance::Contradicts);
     if against && for_it {
         return Sufficiency::Lacking(Lack::Conflict);
     }
@@ -127,7 +127,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         _ => p.judged.entail >= limits.support && p.judged.stance() == side,
     };
     let mut counted: Vec<&KnownPassage<'_>> = on_topic.iter().copied().filter(clear).collect();
-    for (lack, keeps) in conditions(wanted, side) {
+    for (lack, keeps) in conditions(required, side) {
         if counted.is_empty() {
             return Sufficiency::Lacking(Lack::NothingClear);
         }
@@ -137,7 +137,7 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         }
     }
     let groups: BTreeSet<&str> = counted.iter().map(|passage| passage.judged.independent_group.as_str()).collect();
-    let least = limits.groups.max(LEAST_GROUPS);
+    let least = limits.groups.max(MIN_GROUPS);
     if groups.len() < least {
         return Sufficiency::Lacking(Lack::OneSource);
     }
@@ -149,31 +149,31 @@ pub fn sufficiency(known: &[KnownPassage<'_>], wanted: &Wanted) -> Sufficiency {
         let of_group = counted.iter().filter(|passage| passage.judged.independent_group == *group);
         of_group.map(|passage| passage.judged.relevance).fold(0.0, f64::max)
     });
-    if features::mean(best) < wanted.relevance {
+    if features::mean(best) < required.relevance {
         return Sufficiency::Lacking(Lack::OffTopic);
     }
     Sufficiency::Enough { side, groups: groups.len() }
 }
 
 /// Returns what is missing even if all passages took one side plainly; `None` if a judge must decide.
-pub fn out_of_reach(known: &[KnownPassage<'_>], wanted: &Wanted) -> Option<Lack> {
-    let if_all_said = |entail: f64, contradict: f64| {
+pub fn out_of_reach(known: &[KnownPassage<'_>], required: &Requirements) -> Option<Lack> {
+    let lack_if_all = |entail: f64, contradict: f64| {
         let plain =
             |passage: &KnownPassage<'_>| JudgedPassage { entail, contradict, neutral: 0.0, ..passage.judged.clone() };
         let judged: Vec<JudgedPassage> = known.iter().map(plain).collect();
         let known: Vec<KnownPassage<'_>> =
             known.iter().zip(&judged).map(|(passage, judged)| KnownPassage { judged, ..*passage }).collect();
-        match sufficiency(&known, wanted) {
+        match sufficiency(&known, required) {
             // Fewer passages may be closer to the claim than all together.
             Sufficiency::Enough { .. } | Sufficiency::Lacking(Lack::OffTopic) => None,
             Sufficiency::Lacking(lack) => Some(lack),
         }
     };
-    if_all_said(1.0, 0.0).filter(|_| if_all_said(0.0, 1.0).is_some())
+    lack_if_all(1.0, 0.0).filter(|_| lack_if_all(0.0, 1.0).is_some())
 }
 
 /// Minimum groups, whatever the settings for verdicts.
-const LEAST_GROUPS: usize = 2;
+const MIN_GROUPS: usize = 2;
 
 /// Whether a page about the claim on neither side is newer than too many sources.
 fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], side: Stance, least: usize) -> bool {
@@ -186,12 +186,12 @@ fn is_overtaken(on_topic: &[&KnownPassage<'_>], counted: &[&KnownPassage<'_>], s
 }
 
 /// Words about the present: "has led it since 2019".
-static OF_NOW: Words = Words::of("sufficiency.of_now");
+static PRESENT_WORDS: Words = Words::of("sufficiency.of_now");
 
-pub fn speaks_of_now(claim: &TextProfile) -> bool {
+pub fn is_about_present(claim: &TextProfile) -> bool {
     claim.sentences.iter().any(|sentence| {
-        let spoken: Vec<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
-        spoken.iter().any(|word| OF_NOW.has(word)) || OF_NOW.has_phrase_beside(&spoken, &[])
+        let words: Vec<&str> = sentence.words.iter().map(|word| word.text.as_str()).collect();
+        words.iter().any(|word| PRESENT_WORDS.has(word)) || PRESENT_WORDS.has_phrase_outside(&words, &[])
     })
 }
 
@@ -205,8 +205,8 @@ pub fn oldest_reading(now: DateTime<Utc>, enduring: bool, half_life_days: f64, m
 type Condition<'a> = (Lack, Box<dyn Fn(&KnownPassage<'_>) -> bool + 'a>);
 
 /// The conditions, in reporting order.
-fn conditions(wanted: &Wanted, side: Stance) -> [Condition<'_>; 3] {
-    let figures = move |judged: &JudgedPassage| match (wanted.has_figures, side) {
+fn conditions(required: &Requirements, side: Stance) -> [Condition<'_>; 3] {
+    let figures = move |judged: &JudgedPassage| match (required.has_figures, side) {
         (false, _) => true,
         // A different figure contradicts; a missing one says nothing.
         (true, Stance::Contradicts) => judged.num_ok.is_some(),
@@ -214,8 +214,8 @@ fn conditions(wanted: &Wanted, side: Stance) -> [Condition<'_>; 3] {
     };
     [
         (Lack::Uncovered, Box::new(move |p: &KnownPassage<'_>| p.names_covered && figures(p.judged))),
-        (Lack::ReadBefore, Box::new(|p: &KnownPassage<'_>| wanted.date.is_none_or(|date| p.read_at >= date))),
-        (Lack::Stale, Box::new(|p: &KnownPassage<'_>| p.lasting || p.read_at >= wanted.oldest_reading)),
+        (Lack::ReadBefore, Box::new(|p: &KnownPassage<'_>| required.date.is_none_or(|date| p.read_at >= date))),
+        (Lack::Stale, Box::new(|p: &KnownPassage<'_>| p.lasting || p.read_at >= required.oldest_reading)),
     ]
 }
 

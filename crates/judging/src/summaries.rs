@@ -3,14 +3,14 @@
 use corroborate_domain::Verdict;
 use corroborate_domain::result::{ClaimResult, EvidenceRow};
 
-use super::cited_text::{Source, Unsupported, hold};
+use super::cited_text::{CitedTextError, Source, hold};
 use super::labels::{self, Phrase, ReaderLanguage, words};
 
 /// Maximum claims with a line; a count replaces the rest.
-pub const LINES: usize = 3;
+pub const MAX_LINES: usize = 3;
 
 /// Maximum characters of a claim.
-const CLAIM_CHARS: usize = 160;
+const MAX_CLAIM_CHARS: usize = 160;
 
 /// Counts the verdicts; `None` under two claims. `is_cut`: the item may have more.
 pub fn counted(claims: &[ClaimResult], is_cut: bool, reader: ReaderLanguage) -> Option<String> {
@@ -60,7 +60,7 @@ fn is_same(one: &EvidenceRow, other: &EvidenceRow) -> bool {
 pub fn lined(claims: &[ClaimResult]) -> Vec<&ClaimResult> {
     let has_rows = |claim: &&ClaimResult| rows_of(claim).next().is_some();
     let (cited, other): (Vec<&ClaimResult>, Vec<&ClaimResult>) = claims.iter().partition(has_rows);
-    let most = if claims.len() <= LINES + 1 { claims.len() } else { LINES };
+    let most = if claims.len() <= MAX_LINES + 1 { claims.len() } else { MAX_LINES };
     let kept: Vec<&ClaimResult> = cited.into_iter().chain(other).take(most).collect();
     claims.iter().filter(|claim| kept.iter().any(|one| std::ptr::eq(*one, *claim))).collect()
 }
@@ -72,41 +72,41 @@ pub fn worded(
     lines: &[Option<String>],
     language: Option<&str>,
     is_cut: bool,
-) -> Result<String, Unsupported> {
+) -> Result<String, CitedTextError> {
     let reader = ReaderLanguage::of(language);
     let rows = cited_rows(claims);
     let sources: Vec<Source<'_>> = rows.iter().map(|row| source(row)).collect();
     let lined = lined(claims);
-    let mut told = Vec::new();
+    let mut written = Vec::new();
     for (position, claim) in lined.iter().enumerate() {
         let own: Vec<usize> = rows_of(claim).filter_map(|row| place_of(&rows, row)).collect();
         let text = match lines.get(position).and_then(Option::as_deref) {
             _ if own.is_empty() => cut(&claim.text),
-            None => return Err(Unsupported::Uncited),
+            None => return Err(CitedTextError::Uncited),
             Some(line) => {
-                let says = Source { text: &claim.text, language, ..Source::default() };
-                let cited = hold(line, &sources, &says, language)?;
+                let of_claim = Source { text: &claim.text, language, ..Source::default() };
+                let cited = hold(line, &sources, &of_claim, language)?;
                 if !cited.iter().all(|place| own.contains(place)) {
-                    return Err(Unsupported::NoSuchPassage);
+                    return Err(CitedTextError::NoSuchPassage);
                 }
                 if states_another(line, claim.verdict, reader) {
-                    return Err(Unsupported::Verdict);
+                    return Err(CitedTextError::Verdict);
                 }
                 line.trim().to_owned()
             }
         };
         let sure = labels::decisive(claim.verdict, claim.decisive).map(|sure| format!(", {}", sure.of(reader)));
-        told.push(format!("{}{}: {text}", labels::verdict(claim.verdict).of(reader), sure.unwrap_or_default()));
+        written.push(format!("{}{}: {text}", labels::verdict(claim.verdict).of(reader), sure.unwrap_or_default()));
     }
     if lined.len() < claims.len() {
-        told.extend(counted(claims, is_cut, reader));
+        written.extend(counted(claims, is_cut, reader));
     }
     let numbered = rows.iter().enumerate().map(|(place, row)| {
         let domain = labels::domain(&row.domain, reader);
         format!("[{}] {domain}", place + 1)
     });
-    told.push(numbered.collect::<Vec<_>>().join(", "));
-    Ok(told.join("\n"))
+    written.push(numbered.collect::<Vec<_>>().join(", "));
+    Ok(written.join("\n"))
 }
 
 fn source(row: &EvidenceRow) -> Source<'_> {
@@ -126,7 +126,7 @@ fn states_another(line: &str, own: Verdict, reader: ReaderLanguage) -> bool {
 }
 
 fn cut(text: &str) -> String {
-    let mut short: String = text.chars().take(CLAIM_CHARS).collect();
+    let mut short: String = text.chars().take(MAX_CLAIM_CHARS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

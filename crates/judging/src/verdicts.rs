@@ -15,7 +15,7 @@ use corroborate_domain::verdict::{ClaimKind, Note, Stance, Tier, Verdict};
 
 use super::citations;
 use super::decision::{self, JudgeKind};
-use super::fact_checks::{self, ReviewSays};
+use super::fact_checks::{self, ReviewFinding};
 use super::features::{self, groups_of};
 use super::scoring::{Scoring, VerdictLimits};
 
@@ -24,18 +24,18 @@ pub use both::assess;
 /// Weight of a fact-check at similarity 1; human reviewers err sometimes (`docs/scoring.md`, confidence).
 const FACT_CHECK_WEIGHT: f64 = 0.95;
 /// Evidence weight from which confidence in a reviewed claim is not reduced (`docs/scoring.md`, confidence).
-const FULL_WEIGHT: f64 = 0.5;
+const MIN_FULL_WEIGHT: f64 = 0.5;
 /// Minimum ratio of the two sides for a decisive verdict.
-const OUTWEIGHS: f64 = 1.5;
+const MIN_OUTWEIGHING_RATIO: f64 = 1.5;
 /// Minimum distance of support and contradiction at two times, for a claim without a date. Reports on a running story
 /// contradict each other for days and settle within a month.
-const OUTDATED_MARGIN: TimeDelta = TimeDelta::days(30);
+const MIN_OUTDATED_DISTANCE: TimeDelta = TimeDelta::days(30);
 
 /// Minimum independent sources for a high tier.
-const CORROBORATING: usize = 2;
+const MIN_CORROBORATING_SOURCES: usize = 2;
 
 /// Posterior of "refuted" plus "contested" from which no tier is high (`docs/scoring.md`, tier).
-const DOUBTED: f64 = 0.20;
+const MAX_DOUBT: f64 = 0.20;
 
 #[derive(Debug, Clone)]
 pub struct ClaimContext {
@@ -77,7 +77,7 @@ pub struct Assessment {
     pub by_both: bool,
 }
 
-struct Weighed<'a> {
+struct WeighedEvidence<'a> {
     /// Passages on topic from non-social sources, best rank first.
     deciding: Vec<&'a JudgedPassage>,
     limits: VerdictLimits,
@@ -86,7 +86,7 @@ struct Weighed<'a> {
     decision: Option<Decision>,
     /// The posterior without sources on another time or place.
     in_context: Option<Posterior>,
-    says: ReviewSays,
+    finding: ReviewFinding,
     /// Σ quality·relevance, each independent group once.
     support: f64,
     contradiction: f64,
@@ -100,7 +100,7 @@ struct Weighed<'a> {
     is_in_context: bool,
 }
 
-impl<'a> Weighed<'a> {
+impl<'a> WeighedEvidence<'a> {
     fn new(passages: &'a [JudgedPassage], reviews: &[MatchedReview], context: &ClaimContext) -> Self {
         let scoring = &context.scoring;
         let table = scoring.decision.of(context.judge);
@@ -117,12 +117,12 @@ impl<'a> Weighed<'a> {
             decision: (!deciding.is_empty()).then(|| table.decision(context.judge, &deciding)),
             in_context: (!in_context.is_empty())
                 .then(|| table.posterior(&decision::figures(context.judge, &in_context))),
-            says: fact_checks::says(reviews),
+            finding: fact_checks::combined_finding(reviews),
             support: weight(&deciding, Stance::Supports),
             contradiction: weight(&deciding, Stance::Contradicts),
-            review_support: review_weight(ReviewSays::Supported),
-            review_contradiction: review_weight(ReviewSays::Refuted),
-            review_misleading: review_weight(ReviewSays::Misleading),
+            review_support: review_weight(ReviewFinding::Supported),
+            review_contradiction: review_weight(ReviewFinding::Refuted),
+            review_misleading: review_weight(ReviewFinding::Misleading),
             best_similarity: fact_checks::best_similarity(reviews),
             groups_in_context: groups_of(&in_context, Stance::Supports).len(),
             is_in_context: in_context.iter().any(|passage| passage.entail > passage.contradict),
@@ -148,7 +148,7 @@ fn weight(deciding: &[&JudgedPassage], stance: Stance) -> f64 {
 
 /// Judges one claim by the figures of one judge or combined ones.
 fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
-    let weighed = Weighed::new(passages, reviews, context);
+    let weighed = WeighedEvidence::new(passages, reviews, context);
     let (verdict, by_fact_check) = verdict(context, &weighed);
     let confidence = match context.scoring.calibration {
         // The curves were fitted on verdicts from passages only.
@@ -159,7 +159,8 @@ fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[
     let tier = tier(verdict, by_fact_check, context.degraded, &weighed);
     let decisive = decisive(verdict, confidence, by_fact_check, context, &weighed);
     let top = weighed.deciding.get(..3).unwrap_or(&weighed.deciding);
-    let against = matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading);
+    let against =
+        matches!(weighed.finding, ReviewFinding::Refuted | ReviewFinding::Contested | ReviewFinding::Misleading);
     Assessment {
         verdict,
         decisive,
@@ -185,26 +186,26 @@ fn assess_by_one(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[
 }
 
 /// The first matching step of `docs/scoring.md`, and whether a review decided.
-fn verdict(context: &ClaimContext, weighed: &Weighed<'_>) -> (Verdict, bool) {
+fn verdict(context: &ClaimContext, weighed: &WeighedEvidence<'_>) -> (Verdict, bool) {
     if matches!(context.kind, ClaimKind::Opinion | ClaimKind::Ambiguous) {
         return (Verdict::NotVerifiable, false);
     }
-    match weighed.says {
-        ReviewSays::Supported => return (Verdict::Supported, true),
-        ReviewSays::Refuted => return (Verdict::Refuted, true),
-        ReviewSays::Misleading => return (Verdict::Misleading, true),
-        ReviewSays::Contested => return (Verdict::Contested, true),
-        ReviewSays::Nothing => {}
+    match weighed.finding {
+        ReviewFinding::Supported => return (Verdict::Supported, true),
+        ReviewFinding::Refuted => return (Verdict::Refuted, true),
+        ReviewFinding::Misleading => return (Verdict::Misleading, true),
+        ReviewFinding::Contested => return (Verdict::Contested, true),
+        ReviewFinding::Nothing => {}
     }
     (verdict_of_passages(context, weighed), false)
 }
 
 /// Steps 3 to 6.
-fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict {
+fn verdict_of_passages(context: &ClaimContext, weighed: &WeighedEvidence<'_>) -> Verdict {
     let lean = weighed.limits.lean;
     let Some(Decision { posterior, .. }) = &weighed.decision else { return Verdict::NotEnoughEvidence };
     let overtaken = || newest_is_a_running_total(weighed) || is_outdated(context.claim_date, &weighed.deciding);
-    let (for_it, against_it) = said_plainly(weighed);
+    let (for_it, against_it) = plain_sources(weighed);
     let side = if disagree(for_it, against_it, weighed) {
         Some(Verdict::Contested)
     } else {
@@ -237,21 +238,25 @@ fn verdict_of_passages(context: &ClaimContext, weighed: &Weighed<'_>) -> Verdict
 }
 
 /// Probability from which a source is plain about a side.
-const PLAINLY: f64 = 0.6;
+const MIN_PLAIN_PROBABILITY: f64 = 0.6;
 
 /// Whether two or more sources are plain on each side, in equal number, without one side outweighing. The tables only
 /// give an average. With one source a side, one is mostly misread (`docs/quality.md`); two and two rarely are.
-fn disagree(for_it: usize, against_it: usize, weighed: &Weighed<'_>) -> bool {
+fn disagree(for_it: usize, against_it: usize, weighed: &WeighedEvidence<'_>) -> bool {
     let (support, against) = (weighed.support, weighed.contradiction);
-    for_it.min(against_it) > 1 && support <= OUTWEIGHS * against && against <= OUTWEIGHS * support
+    for_it.min(against_it) > 1
+        && support <= MIN_OUTWEIGHING_RATIO * against
+        && against <= MIN_OUTWEIGHING_RATIO * support
 }
 
 /// Numbers of plainly supporting and plainly contradicting sources; a source on both was misread and counts on neither.
-fn said_plainly(weighed: &Weighed<'_>) -> (usize, usize) {
+fn plain_sources(weighed: &WeighedEvidence<'_>) -> (usize, usize) {
     let plainly = |stance, probability: fn(&JudgedPassage) -> f64| -> BTreeSet<&str> {
-        let said =
-            weighed.deciding.iter().filter(|passage| passage.stance() == stance && probability(passage) >= PLAINLY);
-        said.map(|passage| passage.independent_group.as_str()).collect()
+        let taking = weighed
+            .deciding
+            .iter()
+            .filter(|passage| passage.stance() == stance && probability(passage) >= MIN_PLAIN_PROBABILITY);
+        taking.map(|passage| passage.independent_group.as_str()).collect()
     };
     let supporting = plainly(Stance::Supports, |passage| passage.entail);
     let contradicting = plainly(Stance::Contradicts, |passage| passage.contradict);
@@ -259,7 +264,7 @@ fn said_plainly(weighed: &Weighed<'_>) -> (usize, usize) {
 }
 
 /// Whether a passage can be cited for that side. A posterior may come from many weak passages, but a reader needs one.
-fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
+fn is_shown(side: Verdict, weighed: &WeighedEvidence<'_>) -> bool {
     let leans = |test: fn(&JudgedPassage) -> bool| weighed.deciding.iter().any(|passage| test(passage));
     let supports = || leans(|passage| passage.entail > passage.contradict);
     let contradicts = || leans(|passage| passage.contradict > passage.entail);
@@ -273,13 +278,13 @@ fn is_shown(side: Verdict, weighed: &Weighed<'_>) -> bool {
 }
 
 /// Whether all contradictions are newer totals or levels, and there is one.
-fn only_running_totals(weighed: &Weighed<'_>) -> bool {
+fn only_running_totals(weighed: &WeighedEvidence<'_>) -> bool {
     let mut contradicting = weighed.deciding.iter().filter(|p| p.stance() == Stance::Contradicts).peekable();
     contradicting.peek().is_some() && contradicting.all(|passage| features::is_running_total(passage))
 }
 
 /// The same, if no support is newer: a later smaller figure is a disagreement.
-fn newest_is_a_running_total(weighed: &Weighed<'_>) -> bool {
+fn newest_is_a_running_total(weighed: &WeighedEvidence<'_>) -> bool {
     let newest = |stance| {
         let dated = weighed.deciding.iter().filter(move |passage| passage.stance() == stance);
         dated.filter_map(|passage| passage.published_at).map(|date| date.date_naive()).max()
@@ -288,7 +293,7 @@ fn newest_is_a_running_total(weighed: &Weighed<'_>) -> bool {
 }
 
 /// Whether all support is older and a contradiction newer than the claim, to the day; without a claim date, apart by
-/// [`OUTDATED_MARGIN`]. Undated passages are neither.
+/// [`MIN_OUTDATED_DISTANCE`]. Undated passages are neither.
 fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -> bool {
     let days = |stance| -> Option<Vec<NaiveDate>> {
         let of_stance = deciding.iter().filter(|passage| passage.stance() == stance);
@@ -308,12 +313,12 @@ fn is_outdated(claim_date: Option<DateTime<Utc>>, deciding: &[&JudgedPassage]) -
     };
     match claim_date.map(|date| date.date_naive()) {
         Some(claimed) => newest_support <= claimed && newest_contradiction > claimed,
-        None => newest_contradiction.signed_duration_since(newest_support) >= OUTDATED_MARGIN,
+        None => newest_contradiction.signed_duration_since(newest_support) >= MIN_OUTDATED_DISTANCE,
     }
 }
 
 /// The posterior if passages decide, 0–1 (`docs/scoring.md`).
-fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f64 {
+fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &WeighedEvidence<'_>) -> f64 {
     if by_fact_check {
         return confidence_of_reviews(verdict, weighed);
     }
@@ -333,7 +338,7 @@ fn confidence(verdict: Verdict, by_fact_check: bool, weighed: &Weighed<'_>) -> f
 }
 
 /// Confidence if reviews decided; a single one is no surer than its match.
-fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
+fn confidence_of_reviews(verdict: Verdict, weighed: &WeighedEvidence<'_>) -> f64 {
     let (mut s, c) = (weighed.support + weighed.review_support, weighed.contradiction + weighed.review_contradiction);
     let alone = match verdict {
         Verdict::Supported => weighed.support <= 0.0,
@@ -356,7 +361,7 @@ fn confidence_of_reviews(verdict: Verdict, weighed: &Weighed<'_>) -> f64 {
         Verdict::Contested | Verdict::Outdated => return (1.0 - (s - c).abs() / total).clamp(0.0, 1.0),
         Verdict::NotEnoughEvidence | Verdict::NotVerifiable => return 0.0,
     };
-    (own / total * (total / FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
+    (own / total * (total / MIN_FULL_WEIGHT).min(1.0)).clamp(0.0, 1.0).min(most)
 }
 
 /// Passages that the NLI model judged. Those of a claim may have several judges.
@@ -373,7 +378,7 @@ fn decisive(
     confidence: f64,
     by_fact_check: bool,
     context: &ClaimContext,
-    weighed: &Weighed<'_>,
+    weighed: &WeighedEvidence<'_>,
 ) -> bool {
     let (side, own, other) = match verdict {
         Verdict::Supported | Verdict::Misleading => (
@@ -404,20 +409,20 @@ fn decisive(
     confidence > 0.0
         && confidence >= context.confidence_threshold
         && (by_fact_check || (context.judge.is_model() && is_shown && !is_disputed))
-        && own > OUTWEIGHS * other
+        && own > MIN_OUTWEIGHING_RATIO * other
 }
 
 /// The corroboration tier, which counts sources and says nothing about truth.
-fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &Weighed<'_>) -> Tier {
+fn tier(verdict: Verdict, by_fact_check: bool, degraded: bool, weighed: &WeighedEvidence<'_>) -> Tier {
     let contradicted = weighed.features.c_max >= weighed.limits.conflict
-        || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Contested | ReviewSays::Misleading)
+        || matches!(weighed.finding, ReviewFinding::Refuted | ReviewFinding::Contested | ReviewFinding::Misleading)
         || matches!(verdict, Verdict::Refuted | Verdict::Contested | Verdict::Outdated);
     if verdict == Verdict::NotVerifiable || contradicted {
         return Tier::Low;
     }
-    let independent = weighed.groups_in_context >= CORROBORATING;
+    let independent = weighed.groups_in_context >= MIN_CORROBORATING_SOURCES;
     let doubt = weighed.in_context.map_or(0.0, |own| own.refuted + own.contested);
-    if verdict == Verdict::Supported && independent && doubt < DOUBTED && !degraded {
+    if verdict == Verdict::Supported && independent && doubt < MAX_DOUBT && !degraded {
         return Tier::High;
     }
     let agreed = weighed.features.agree_dom >= 1 || (by_fact_check && verdict == Verdict::Supported);
@@ -429,7 +434,7 @@ fn notes(
     by_fact_check: bool,
     context: &ClaimContext,
     passages: &[JudgedPassage],
-    weighed: &Weighed<'_>,
+    weighed: &WeighedEvidence<'_>,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     if context.degraded {
@@ -438,9 +443,9 @@ fn notes(
     if verdict == Verdict::NotVerifiable {
         return notes;
     }
-    let supported = weighed.any(Stance::Supports) || weighed.says == ReviewSays::Supported;
+    let supported = weighed.any(Stance::Supports) || weighed.finding == ReviewFinding::Supported;
     let contradicted = weighed.features.c_max >= weighed.limits.conflict
-        || matches!(weighed.says, ReviewSays::Refuted | ReviewSays::Misleading);
+        || matches!(weighed.finding, ReviewFinding::Refuted | ReviewFinding::Misleading);
     let undecided = matches!(verdict, Verdict::NotEnoughEvidence | Verdict::Contested);
     if verdict == Verdict::Contested || (contradicted && (supported || undecided)) {
         notes.push(Note::ConflictingSources);

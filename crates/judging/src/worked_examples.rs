@@ -10,7 +10,7 @@ use corroborate_domain::verdict::{
 };
 
 use super::calibration::{Calibration, Logistic};
-use super::correction::{Asked, Found, Subject, correct, propose};
+use super::correction::{CorrectionInput, ProposalSupport, Subject, correct, propose};
 use super::numbers::{self, NumberCheck};
 use super::profile::TextProfile;
 use super::samples::{any_passages, any_reviews, context, passage, review};
@@ -111,11 +111,15 @@ fn a_number_that_disagrees_refutes_and_is_replaced() {
     assert!(found.score.is_some_and(|score| score <= 30));
     let claim = Subject { text: "The bridge is 50 metres long.", language: Some("en"), reference: None };
     let (sources, checks, scoring) = ([source], [check], Scoring::default());
-    let all = Found { assessment: &found, passages: &sources, checks: &checks, reviews: &[], scoring: &scoring };
+    let all =
+        CorrectionInput { assessment: &found, passages: &sources, checks: &checks, reviews: &[], scoring: &scoring };
     let borne_out = vec![BorneOut { evidence_id: "ev_a".into(), entail: 0.9 }];
-    let asked = Asked { text: propose(&claim, &all).unwrap().text, borne_out };
-    let mended = correct(&claim, &all, Some(&asked)).unwrap();
-    assert_eq!((mended.kind, mended.corrected.as_str()), (CorrectionType::Replace, "The bridge is 70 metres long."));
+    let asked = ProposalSupport { text: propose(&claim, &all).unwrap().text, borne_out };
+    let correction = correct(&claim, &all, Some(&asked)).unwrap();
+    assert_eq!(
+        (correction.kind, correction.corrected.as_str()),
+        (CorrectionType::Replace, "The bridge is 70 metres long.")
+    );
 }
 
 #[test]
@@ -130,8 +134,12 @@ fn support_of_last_year_and_contradiction_of_today_is_outdated() {
     assert_eq!(assess(&context(), &passages, &[]).verdict, Verdict::Outdated, "a year apart, without a claim date");
     let claim_of_today = ClaimContext { claim_date: Some(now()), ..context() };
     assert_ne!(assess(&claim_of_today, &passages, &[]).verdict, Verdict::Outdated);
-    let still_said = [dated("old", 0.92, 0.02, now() - TimeDelta::days(60)), passages[1].clone()];
-    assert_ne!(assess(&dated_claim, &still_said, &[]).verdict, Verdict::Outdated, "it was said after the claim too");
+    let still_supported = [dated("old", 0.92, 0.02, now() - TimeDelta::days(60)), passages[1].clone()];
+    assert_ne!(
+        assess(&dated_claim, &still_supported, &[]).verdict,
+        Verdict::Outdated,
+        "it was said after the claim too"
+    );
     let undated = [passage("old", 0.92, 0.02), passages[1].clone()];
     assert_ne!(assess(&dated_claim, &undated, &[]).verdict, Verdict::Outdated);
     let same_week = [dated("old", 0.92, 0.02, now() - TimeDelta::days(3)), passages[1].clone()];
@@ -151,7 +159,7 @@ fn a_fact_check_of_the_same_claim_refutes_alone() {
 }
 
 #[test]
-fn a_fact_check_stands_against_viral_copies() {
+fn fact_check_refutes_when_viral_copies_support_the_claim() {
     let found = judged(&copies_of_one_wire(4, 0.9), &[review("snopes", Relation::Same, RatingClass::False, 0.95)]);
     assert_eq!((found.verdict, found.tier), (Verdict::Refuted, Tier::Low));
     assert!(found.notes.contains(&Note::ConflictingSources));
@@ -169,7 +177,7 @@ fn a_false_negation_supports() {
 }
 
 #[test]
-fn a_misleading_rating_stands_beside_supporters() {
+fn misleading_rating_decides_when_passages_support_the_claim() {
     let found = judged(
         &[passage("a", 0.9, 0.02), passage("b", 0.9, 0.02)],
         &[review("afp", Relation::Same, RatingClass::Misleading, 0.95)],
@@ -249,8 +257,8 @@ fn a_newer_larger_total_makes_a_claim_outdated_and_never_decisively() {
     let total = JudgedPassage { num_ok: Some(false), ..passage("a", p.entail, p.contradict) };
     let found = judged(std::slice::from_ref(&total), &[]);
     assert_eq!((found.verdict, found.decisive), (Verdict::Outdated, false));
-    let beside = judged(&[total.clone(), passage("b", 0.9, 0.02)], &[]);
-    assert_eq!(beside.verdict, Verdict::Outdated);
+    let with_support = judged(&[total.clone(), passage("b", 0.9, 0.02)], &[]);
+    assert_eq!(with_support.verdict, Verdict::Outdated);
     let refuting = judged(&[total, passage("c", 0.02, 0.9)], &[]);
     assert_eq!(refuting.verdict, Verdict::Refuted);
 }
@@ -335,11 +343,11 @@ fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
 
-    const DRAWN: usize = 2_000;
+    const SAMPLE_COUNT: usize = 2_000;
     let mut runner = TestRunner::deterministic();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut note = |what: &str, holds: bool| *seen.entry(what.to_owned()).or_default() += usize::from(holds);
-    for _ in 0..DRAWN {
+    for _ in 0..SAMPLE_COUNT {
         let passages = any_passages().new_tree(&mut runner).unwrap().current();
         let found = judged(&passages, &[]);
         for verdict in Verdict::ALL.iter().filter(|verdict| **verdict != Verdict::NotVerifiable) {
@@ -361,7 +369,7 @@ fn every_verdict_and_tier_and_many_ties_and_copies_are_drawn() {
     }
     println!("drawn: {seen:?}");
     for (what, count) in &seen {
-        assert!(*count >= DRAWN / 200, "{what}: {count} of {DRAWN}");
+        assert!(*count >= SAMPLE_COUNT / 200, "{what}: {count} of {SAMPLE_COUNT}");
     }
 }
 

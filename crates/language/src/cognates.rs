@@ -14,10 +14,10 @@ use std::sync::LazyLock;
 use super::{lemmas, stemming, tokens};
 
 /// Cached words per thread, about 1 MB; a word takes dozens of look-ups.
-const MOST_KEPT: usize = 20_000;
+const MAX_CACHED: usize = 20_000;
 
 /// Maximum per word.
-const MOST_SPELLINGS: usize = 96;
+const MAX_SPELLINGS: usize = 96;
 
 static PAIRS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     let lines = include_str!("cognates.tsv").lines().filter(|line| !line.starts_with('#'));
@@ -81,7 +81,7 @@ fn letters(letter: char) -> &'static [&'static str] {
 }
 
 thread_local! {
-    static KEPT: RefCell<HashMap<String, String>> = RefCell::new(HashMap::new());
+    static CACHE: RefCell<HashMap<String, String>> = RefCell::new(HashMap::new());
 }
 
 /// Returns the Russian cognate of a normalised word (see [`super::tokens`]), or the word in Russian letters.
@@ -89,12 +89,12 @@ pub fn word(word: &str) -> String {
     if !super::has_cyrillic(word) {
         return word.to_owned();
     }
-    KEPT.with_borrow_mut(|kept| {
+    CACHE.with_borrow_mut(|kept| {
         if let Some(known) = kept.get(word) {
             return known.clone();
         }
         let found = spelt(word);
-        if kept.len() >= MOST_KEPT {
+        if kept.len() >= MAX_CACHED {
             kept.clear();
         }
         kept.insert(word.to_owned(), found.clone());
@@ -144,7 +144,7 @@ fn in_russian_letters(word: &str) -> String {
 fn spellings(lemma: &str) -> Vec<String> {
     let split = |table: &'static [(&str, &'static [&str])], is_end: bool| {
         let fits = |part: &str| if is_end { lemma.ends_with(part) } else { lemma.starts_with(part) };
-        table.iter().find(|(part, _)| fits(part)).map_or(("", &[""][..]), |(part, told)| (*part, *told))
+        table.iter().find(|(part, _)| fits(part)).map_or(("", &[""][..]), |(part, russian)| (*part, *russian))
     };
     let (ending, endings) = split(ENDINGS, true);
     let (beginning, beginnings) = split(BEGINNINGS, false);
@@ -162,7 +162,7 @@ fn spellings(lemma: &str) -> Vec<String> {
             .collect();
         tried.splice(0..0, whole);
     }
-    tried.truncate(MOST_SPELLINGS);
+    tried.truncate(MAX_SPELLINGS);
     tried
 }
 
@@ -170,21 +170,24 @@ fn spellings(lemma: &str) -> Vec<String> {
 fn middles(middle: &str) -> Vec<String> {
     let letters: Vec<(char, &[&str])> = middle.chars().map(|letter| (letter, letters(letter))).collect();
     let write = |changed: &[(usize, usize)]| -> String {
-        let one = |(at, (own, told)): (usize, &(char, &[&str]))| {
+        let one = |(at, (own, russian)): (usize, &(char, &[&str]))| {
             let which = changed.iter().find(|(place, _)| *place == at).map_or(0, |(_, which)| *which);
-            told.get(which).map_or_else(|| own.to_string(), |text| (*text).to_owned())
+            russian.get(which).map_or_else(|| own.to_string(), |text| (*text).to_owned())
         };
         letters.iter().enumerate().map(one).collect()
     };
-    let choices: Vec<(usize, usize)> =
-        letters.iter().enumerate().flat_map(|(at, (_, told))| (1..told.len()).map(move |which| (at, which))).collect();
+    let choices: Vec<(usize, usize)> = letters
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (_, russian))| (1..russian.len()).map(move |which| (at, which)))
+        .collect();
     let mut all = vec![write(&[])];
     all.extend(choices.iter().map(|one| write(&[*one])));
     for (position, one) in choices.iter().enumerate() {
         let others = choices.iter().skip(position + 1).filter(|other| other.0 != one.0);
         all.extend(others.map(|other| write(&[*one, *other])));
     }
-    all.truncate(MOST_SPELLINGS);
+    all.truncate(MAX_SPELLINGS);
     all
 }
 

@@ -8,9 +8,9 @@ mod eras;
 pub mod names;
 mod relative;
 mod spans;
-mod told;
 mod undated;
 mod written;
+mod year_signs;
 
 use std::ops::Range;
 
@@ -28,11 +28,11 @@ static SPAN_JOINTS: Words = Words::of("dates.span_joint");
 static QUARTER: Words = Words::of("dates.quarter");
 
 /// Nouns that four digits count; then they are not a year.
-static COUNTED: Words = Words::of("dates.counted");
+static COUNTED_NOUNS: Words = Words::of("dates.counted");
 pub(crate) use eras::before_christ;
-pub(crate) use told::{follows_circa, is_circa};
 pub use undated::without_days;
 pub use written::{with_written, without_written, written_on};
+pub(crate) use year_signs::{follows_circa, is_circa};
 
 /// One date or period in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,13 +50,13 @@ pub struct DateMention {
 
 impl DateMention {
     /// Whether it depends wholly on the day of the text: "yesterday", but not "3 May".
-    pub fn is_told_by_the_day(&self) -> bool {
+    pub fn is_relative_day(&self) -> bool {
         self.is_relative && !self.text.contains(|c: char| c.is_ascii_digit())
     }
 }
 
 /// First day, last day, number of lexemes.
-type Found = (NaiveDate, NaiveDate, usize);
+type DateMatch = (NaiveDate, NaiveDate, usize);
 
 /// Returns the dates in order. Relative dates need `reference`, the time of writing.
 pub fn dates(text: &str, reference: Option<DateTime<Utc>>) -> Vec<DateMention> {
@@ -117,7 +117,7 @@ fn found_in(
     found
 }
 
-fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<DateTime<Utc>>) -> Option<Found> {
+fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<DateTime<Utc>>) -> Option<DateMatch> {
     let rest = lexemes.get(index..)?;
     let before = index.checked_sub(1).and_then(|index| lexemes.get(index));
     numeric(rest, american)
@@ -126,7 +126,7 @@ fn at(lexemes: &[Lexeme<'_>], index: usize, american: bool, reference: Option<Da
         .or_else(|| quarter(rest))
         .or_else(|| decades::decade(rest, decades::is_the(lexemes, index)))
         .or_else(|| {
-            year(rest, before, told::closes_a_period(lexemes, index) || told::is_told_as_a_year(lexemes, index))
+            year(rest, before, year_signs::closes_a_period(lexemes, index) || year_signs::has_year_sign(lexemes, index))
         })
         .or_else(|| reference.and_then(|moment| relative::relative(rest, before, moment.date_naive())))
 }
@@ -160,7 +160,7 @@ fn full_year(lexeme: &Lexeme<'_>) -> Option<i32> {
 }
 
 /// Reads 2024-05-17, 2024/05/17, 17.05.2024, 17.05.24, 17/05/2024 and 5/17/2024.
-fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<Found> {
+fn numeric(rest: &[Lexeme<'_>], american: bool) -> Option<DateMatch> {
     let first = rest.first().filter(|first| first.is_number())?;
     // The lexer returns "17.05.2024" as one number.
     let dotted: Vec<&str> = first.text.split('.').collect();
@@ -238,7 +238,7 @@ fn year_word(rest: &[Lexeme<'_>]) -> usize {
 }
 
 /// Reads 17 May 2024, 17th of May, 3–5 May 2024, 5 травня.
-fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
+fn day_month(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<DateMatch> {
     let (first, mut taken) = day_number(rest)?;
     let mut last = first;
     // "3–5 May", "с 13 по 29 января" and "5 and 6 May" are periods; "5 and 10 May" are two days.
@@ -269,7 +269,7 @@ fn day_and_year(lexeme: &Lexeme<'_>) -> Option<(u32, i32)> {
 }
 
 /// Reads May 17, 2024; May 3–5; в мае 2024 года; in May (with a reference).
-fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<Found> {
+fn month_day(rest: &[Lexeme<'_>], reference: Option<DateTime<Utc>>) -> Option<DateMatch> {
     let month = month_name(rest.first()?)?;
     let mut taken =
         1 + usize::from(rest.get(1).is_some_and(|l| l.is_sign('.')) && rest.first().is_some_and(|l| l.text.len() <= 4));
@@ -300,18 +300,18 @@ fn with_year(
     month: u32,
     days: Option<(u32, u32)>,
     reference: Option<DateTime<Utc>>,
-) -> Option<Found> {
+) -> Option<DateMatch> {
     let behind = rest.get(taken..).unwrap_or_default();
-    let told = eras::year(behind)
+    let stated = eras::year(behind)
         .or_else(|| trailing_year(behind))
         .or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
-    let (year, more) = match told {
-        Some(told) => told,
+    let (year, more) = match stated {
+        Some(stated) => stated,
         None => (nearest_year(month, days.map_or(1, |pair| pair.0), reference?.date_naive()), 0),
     };
     // "May I ask", "march on": without a day these need a year.
     if days.is_none()
-        && told.is_none()
+        && stated.is_none()
         && rest.first().and_then(Lexeme::word).is_some_and(|word| matches!(word, "may" | "march" | "мар" | "сен"))
     {
         return None;
@@ -337,7 +337,7 @@ fn nearest_year(month: u32, day: u32, reference: NaiveDate) -> i32 {
 }
 
 /// Reads Q1 2024, first quarter of 2024, I квартал 2024.
-fn quarter(rest: &[Lexeme<'_>]) -> Option<Found> {
+fn quarter(rest: &[Lexeme<'_>]) -> Option<DateMatch> {
     let word = rest.first()?.word();
     let (number, mut taken) = match word {
         Some("q") => (rest.get(1)?.integer()?, 2),
@@ -357,7 +357,7 @@ static QUARTER_NUMBERS: Values<u32> = Values::of("dates.quarter_number", lexicon
 static YEAR_PREPOSITIONS: Words = Words::of("dates.year_prepositions");
 
 /// Reads 2024, 2019–2021, 2023/24, "2024 год". Digits alone are a year only in 1900–2099 and if they count nothing.
-fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<Found> {
+fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, is_marked: bool) -> Option<DateMatch> {
     let first = year_number(rest.first()?)?;
     // "1920x1080"
     let side = rest.get(1).is_some_and(|cross| {
@@ -368,12 +368,12 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
     }
     let glued_before = before.is_some_and(|lexeme| rest.first().is_some_and(|number| lexeme.end == number.start));
     if glued_before
-        && !told
+        && !is_marked
         && before.is_some_and(|lexeme| !matches!(lexeme.text, "(" | "«" | "\"" | "[" | "“" | "—" | "–" | ","))
     {
         return None;
     }
-    if before_christ(rest, 1).is_some() || told::counts_with_the_next(rest, before) {
+    if before_christ(rest, 1).is_some() || year_signs::counts_with_the_next(rest, before) {
         return None;
     }
     let mut last = first;
@@ -385,12 +385,13 @@ fn year(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, told: bool) -> Option<
         taken = 3;
     }
     let named = year_word(rest.get(taken..).unwrap_or_default());
-    let grown = matches!(before.and_then(Lexeme::word), Some("до" | "to")) && !(1900..2100).contains(&first) && !told;
+    let grown =
+        matches!(before.and_then(Lexeme::word), Some("до" | "to")) && !(1900..2100).contains(&first) && !is_marked;
     let prepared = !grown && before.and_then(Lexeme::word).is_some_and(|word| YEAR_PREPOSITIONS.has(word));
     // "(Edinburgh, 1887)"
     let in_brackets = before.is_some_and(|sign| sign.is_sign('(') || sign.is_sign(','))
         && rest.get(1).is_some_and(|sign| sign.is_sign(')'));
-    let expected = prepared || told || in_brackets || (1900..2100).contains(&first);
+    let expected = prepared || is_marked || in_brackets || (1900..2100).contains(&first);
     let alone = named == 0 && taken == 1;
     if alone && (!expected || counts_something(rest.get(taken..).unwrap_or_default(), first)) {
         return None;
@@ -432,7 +433,7 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let capital = next.text.chars().next().is_some_and(char::is_uppercase);
     // "The 2000 series" is a product, "the 2021 series" an event.
     let is_an_event = EVENTS.has(word) || (word == "series" && number % 100 != 0);
-    let counted = COUNTED.has(word) || (english_plural && !capital && !is_an_event);
+    let counted = COUNTED_NOUNS.has(word) || (english_plural && !capital && !is_an_event);
     let genitive_plural =
         ["ов", "ев", "ів", "їв", "телей"].iter().any(|ending| word.ends_with(ending)) && word.chars().count() > 4;
     counted || (genitive_plural && !capital && number % 10 == 0)

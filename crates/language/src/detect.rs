@@ -15,7 +15,7 @@ use super::{cut, is_cyrillic, stopwords, tokens};
 use crate::lexicon::Words;
 
 /// Function words that English shares; each counts one half.
-static WEAK: Words = Words::of("detect.telling_weak");
+static SHARED_WORDS: Words = Words::of("detect.telling_weak");
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
@@ -28,16 +28,16 @@ pub struct Detection {
 }
 
 /// Minimum share of the second alphabet; names and brands stay below it.
-const MIXED_SHARE: f64 = 0.15;
+const MIN_MIXED_SHARE: f64 = 0.15;
 /// Confidence from which Latin text is not in the stated language in Cyrillic letters.
-const CLEAR: f64 = 0.8;
+const MIN_CLEAR_CONFIDENCE: f64 = 0.8;
 /// Languages of [`cyrillic`] that are also written in Latin letters.
 const TWO_ALPHABETS: [&str; 4] = ["sr", "kk", "tt", "uz"];
 /// Words read; more do not change the result.
-const MOST_WORDS: usize = 150;
-const MOST_CHARACTERS: usize = 2000;
+const MAX_WORDS: usize = 150;
+const MAX_CHARACTERS: usize = 2000;
 /// Limit of the trigram tables, whose time grows with the length.
-const MOST_TRIGRAMS: usize = 600;
+const MAX_TRIGRAMS: usize = 600;
 
 /// Returns the English name of an ISO 639-1 code for prompts, or "the language of the text".
 pub fn english_name(code: Option<&str>) -> &'static str {
@@ -69,12 +69,12 @@ pub fn detect(text: &str) -> Detection {
 pub fn detect_stated(text: &str, stated: Option<&str>) -> Detection {
     let stated = stated.and_then(|code| code.split(['-', '_']).next()).map(str::to_lowercase);
     let stated = stated.filter(|code| !code.is_empty());
-    let text = text.char_indices().nth(MOST_CHARACTERS).map_or(text, |(end, _)| cut(text, 0, end));
+    let text = text.char_indices().nth(MAX_CHARACTERS).map_or(text, |(end, _)| cut(text, 0, end));
     let words: Vec<String> = tokens::spans(text)
         .into_iter()
         .map(|(start, end)| cut(text, start, end))
         .filter(|word| word.chars().any(char::is_alphabetic))
-        .take(MOST_WORDS)
+        .take(MAX_WORDS)
         .map(tokens::normalise_word)
         .collect();
     let letters_of = |cyrillic: bool| -> usize {
@@ -97,7 +97,7 @@ pub fn detect_stated(text: &str, stated: Option<&str>) -> Detection {
     }
     let minority = cyrillic.min(other) as f64 / all as f64;
     let ukrainian_and_russian = both_slavic(&words);
-    detection.mixed = ukrainian_and_russian || (minority >= MIXED_SHARE && second_is_prose(&words, is_cyrillic));
+    detection.mixed = ukrainian_and_russian || (minority >= MIN_MIXED_SHARE && second_is_prose(&words, is_cyrillic));
     detection
 }
 
@@ -108,7 +108,7 @@ fn is_stated_kept(code: &str, is_cyrillic: bool, confidence: f64) -> bool {
     if is_cyrillic {
         return !is_modelled && !CODES.split_whitespace().any(|pair| pair.ends_with(&format!(":{code}")));
     }
-    !is_modelled || TWO_ALPHABETS.contains(&code) || confidence < CLEAR
+    !is_modelled || TWO_ALPHABETS.contains(&code) || confidence < MIN_CLEAR_CONFIDENCE
 }
 
 /// Whether the minor alphabet is prose and not names: three words, with function words or a run in lower case.
@@ -132,8 +132,8 @@ fn both_slavic(words: &[String]) -> bool {
     let count = |letters: &str| words.iter().filter(|word| word.chars().any(|letter| letters.contains(letter))).count();
     let (russian, ukrainian) = (count("ыэъ"), count("іїєґ"));
     let belarusian = count("ў");
-    let telling = russian + ukrainian;
-    belarusian == 0 && russian.min(ukrainian) >= 3 && russian.min(ukrainian) * 5 >= telling
+    let marked = russian + ukrainian;
+    belarusian == 0 && russian.min(ukrainian) >= 3 && russian.min(ukrainian) * 5 >= marked
 }
 
 /// Whether [`detect`] recognises the language (ISO 639-1) in Cyrillic letters.
@@ -157,7 +157,7 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     if english >= 0.3 && accented < 0.2 {
         return is_english();
     }
-    let text = text.char_indices().nth(MOST_TRIGRAMS).map_or(text, |(end, _)| cut(text, 0, end));
+    let text = text.char_indices().nth(MAX_TRIGRAMS).map_or(text, |(end, _)| cut(text, 0, end));
     let Some(info) = whatlang::detect(text) else {
         return Detection { language: None, confidence: 0.0, mixed: false };
     };
@@ -170,7 +170,7 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
     }
     let few = latin.len() <= 5;
     let plausible = letters::look_english(&latin);
-    let foreign = latin.iter().any(|word| TELLING_OTHERS.has(word));
+    let foreign = latin.iter().any(|word| FOREIGN_WORDS.has(word));
     if few && accented == 0.0 && !info.is_reliable() && !foreign && plausible {
         // "Trump wins", "NATO expands": English is a guess.
         return Detection { language: Some("en".to_owned()), confidence: 0.4, mixed: false };
@@ -190,15 +190,15 @@ fn detect_other(text: &str, words: &[String]) -> Detection {
 }
 
 /// Function words that only English uses often.
-static TELLING: Words = Words::of("detect.telling");
+static ENGLISH_WORDS: Words = Words::of("detect.telling");
 
 /// Words of other languages that are neither English nor in common names; one of them excludes English.
-static TELLING_OTHERS: Words = Words::of("detect.telling_other");
+static FOREIGN_WORDS: Words = Words::of("detect.telling_other");
 
 fn english_share(words: &[&String]) -> f64 {
-    let telling = words.iter().filter(|word| TELLING.has(word)).count();
-    let weak = words.iter().filter(|word| WEAK.has(word)).count();
-    (telling as f64 + 0.5 * weak as f64 * f64::from(u8::from(telling > 0))) / words.len().max(1) as f64
+    let strong = words.iter().filter(|word| ENGLISH_WORDS.has(word)).count();
+    let weak = words.iter().filter(|word| SHARED_WORDS.has(word)).count();
+    (strong as f64 + 0.5 * weak as f64 * f64::from(u8::from(strong > 0))) / words.len().max(1) as f64
 }
 
 /// ISO 639-3 → ISO 639-1.
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_told_apart() {
+    fn language_is_found_when_a_neighbour_is_similar() {
         for (text, code) in [
             ("Президент подписал закон о бюджете", "ru"),
             ("Президент підписав закон про бюджет", "uk"),

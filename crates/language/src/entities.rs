@@ -16,7 +16,7 @@ use std::collections::HashSet;
 
 use self::kind::EntityKind;
 use super::dates::names::{self, is_calendar_word};
-use super::gazetteer::{self, Known};
+use super::gazetteer::{self, GazetteerEntry};
 use super::lexicon::Words;
 use super::names::{name_key, same_key};
 use super::sentences::sentences;
@@ -91,13 +91,13 @@ fn words_of(sentence: &str) -> Vec<Word<'_>> {
 
 /// Whether capitals mean nothing: "Man Bites Dog in London". Cyrillic headlines use full capitals.
 fn is_headline(words: &[Word<'_>]) -> bool {
-    static SMALL: Words = Words::of("entities.small");
+    static SMALL_WORDS: Words = Words::of("entities.small");
     let (mut capitals, mut others) = (0, 0);
     for word in words.iter().filter(|word| word.surface.chars().all(char::is_alphabetic)) {
         let cyrillic = super::has_cyrillic(word.surface);
         if word.capital && (!cyrillic || word.acronym) {
             capitals += 1;
-        } else if cyrillic || !SMALL.has(&word.text) {
+        } else if cyrillic || !SMALL_WORDS.has(&word.text) {
             others += 1;
         }
     }
@@ -152,7 +152,12 @@ fn in_sentence(
 }
 
 /// Returns a gazetteer name. It needs a capital, except Cyrillic adjectives of countries.
-fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &str) -> Option<(Known, usize)> {
+fn known_at(
+    words: &[Word<'_>],
+    normalised: &[String],
+    index: usize,
+    sentence: &str,
+) -> Option<(GazetteerEntry, usize)> {
     let word = words.get(index)?;
     let cyrillic = super::has_cyrillic(&word.text);
     if !word.capital && !cyrillic {
@@ -188,7 +193,7 @@ fn known_at(words: &[Word<'_>], normalised: &[String], index: usize, sentence: &
     Some((matched.known, matched.words))
 }
 
-fn dotted_acronym(words: &[Word<'_>], index: usize, sentence: &str) -> Option<(Known, usize)> {
+fn dotted_acronym(words: &[Word<'_>], index: usize, sentence: &str) -> Option<(GazetteerEntry, usize)> {
     let mut letters = String::new();
     let mut taken = 0;
     while let Some(word) = words.get(index + taken) {

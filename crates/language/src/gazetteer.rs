@@ -9,7 +9,7 @@ use super::entities::kind::EntityKind;
 use super::{has_cyrillic, tokens};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Known {
+pub struct GazetteerEntry {
     /// The key of all forms: `kyiv`.
     pub key: &'static str,
     pub kind: EntityKind,
@@ -21,14 +21,14 @@ pub struct Known {
 pub struct Match {
     /// Its length.
     pub words: usize,
-    pub known: Known,
+    pub known: GazetteerEntry,
 }
 
 struct Gazetteer {
     /// One-word names in every form.
-    single: HashMap<String, Known>,
+    single: HashMap<String, GazetteerEntry>,
     /// Case-stripped words joined by spaces.
-    multi: HashMap<String, Known>,
+    multi: HashMap<String, GazetteerEntry>,
     /// First word → maximum length.
     heads: HashMap<String, usize>,
     keys: HashSet<&'static str>,
@@ -51,7 +51,7 @@ pub fn name_words(name: &str) -> Vec<String> {
 }
 
 /// Returns an exact match, ignoring a leading "the".
-pub fn lookup(words: &[String]) -> Option<Known> {
+pub fn lookup(words: &[String]) -> Option<GazetteerEntry> {
     let words = match words {
         [first, rest @ ..] if first == "the" && !rest.is_empty() => rest,
         words => words,
@@ -180,7 +180,7 @@ fn without_ending(word: &str) -> &str {
 fn load(text: &'static str) -> Gazetteer {
     let mut gazetteer =
         Gazetteer { single: HashMap::new(), multi: HashMap::new(), heads: HashMap::new(), keys: HashSet::new() };
-    let mut declined: Vec<(String, Known)> = Vec::new();
+    let mut declined: Vec<(String, GazetteerEntry)> = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let fields: Vec<&'static str> = line.split('|').collect();
         let [kind, english, russian, ukrainian, demonyms, adjectives @ ..] = fields.as_slice() else { continue };
@@ -191,11 +191,11 @@ fn load(text: &'static str) -> Gazetteer {
         };
         let key = KEYS.get(english.split(';').next().unwrap_or_default()).copied().unwrap_or_default();
         gazetteer.keys.insert(key);
-        let known = Known { key, kind, demonym: false };
+        let known = GazetteerEntry { key, kind, demonym: false };
         for name in [english, russian, ukrainian].into_iter().flat_map(|names| names.split(';')) {
             insert_name(&mut gazetteer, &mut declined, name, known);
         }
-        let adjective = Known { kind: EntityKind::Misc, demonym: true, ..known };
+        let adjective = GazetteerEntry { kind: EntityKind::Misc, demonym: true, ..known };
         for demonym in demonyms.split(';').filter(|name| !name.is_empty()) {
             insert_name(&mut gazetteer, &mut declined, demonym, adjective);
             insert_name(&mut gazetteer, &mut declined, &format!("{demonym}s"), adjective);
@@ -224,7 +224,12 @@ static KEYS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
         .collect()
 });
 
-fn insert_name(gazetteer: &mut Gazetteer, declined: &mut Vec<(String, Known)>, name: &str, known: Known) {
+fn insert_name(
+    gazetteer: &mut Gazetteer,
+    declined: &mut Vec<(String, GazetteerEntry)>,
+    name: &str,
+    known: GazetteerEntry,
+) {
     let words = name_words(name);
     let words = match words.as_slice() {
         [first, rest @ ..] if first == "the" && !rest.is_empty() => rest,

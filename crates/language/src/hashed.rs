@@ -22,7 +22,7 @@ const SPREAD_LETTERS: u32 = 2;
 const GROUP: usize = 4;
 
 /// Words read; more cost time and hardly change the direction.
-const MOST_WORDS: usize = 400;
+const MAX_WORDS: usize = 400;
 
 /// Hashes texts to unit vectors, equal on every machine.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl HashedEmbedder {
         let mut vector = vec![0.0f32; self.dimension];
         let mut previous: Option<u64> = None;
         let mut groups: Vec<u64> = Vec::with_capacity(64);
-        for token in tokens::tokens(text, None).iter().take(MOST_WORDS) {
+        for token in tokens::tokens(text, None).iter().take(MAX_WORDS) {
             if token.stop {
                 continue;
             }

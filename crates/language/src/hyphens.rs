@@ -40,7 +40,7 @@ pub fn joined(text: &str) -> Cow<'_, str> {
         let rest = after.trim_start();
         let gap = super::cut(after, 0, after.len() - rest.len());
         let halves =
-            Break { head: last_word(before), tail: first_word(rest), has_line_end: gap.contains(['\n', '\r']) };
+            BrokenWord { head: last_word(before), tail: first_word(rest), has_line_end: gap.contains(['\n', '\r']) };
         let is_break = !gap.is_empty() && !halves.head.is_empty() && !halves.tail.is_empty();
         let joint = match sign {
             SOFT_HYPHEN => Some(""),
@@ -60,13 +60,13 @@ pub fn joined(text: &str) -> Cow<'_, str> {
 }
 
 /// The halves of a broken word.
-struct Break<'a> {
+struct BrokenWord<'a> {
     head: &'a str,
     tail: &'a str,
     has_line_end: bool,
 }
 
-impl Break<'_> {
+impl BrokenWord<'_> {
     /// Returns what joins the halves; `None` if they are no broken word.
     fn joint(&self, words: &HashSet<String>) -> Option<&'static str> {
         let first = self.tail.chars().next()?;

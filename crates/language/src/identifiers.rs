@@ -3,7 +3,7 @@
 use super::tokens;
 
 /// Before a joined compound, so that it equals no word.
-const JOINED: char = '=';
+const JOINED_MARK: char = '=';
 
 /// Returns stems of prose and code without function words. Compounds give their words and the joined form.
 ///
@@ -17,7 +17,7 @@ pub fn stems(text: &str) -> Vec<String> {
         let parts = push_words(name, &mut spaced);
         if parts > 1 {
             let joined = spaced.get(before..).unwrap_or_default().split(' ').map(tokens::normalise_word);
-            stems.push(std::iter::once(JOINED.to_string()).chain(joined).collect());
+            stems.push(std::iter::once(JOINED_MARK.to_string()).chain(joined).collect());
         }
         spaced.push_str(run.get(name.len()..).unwrap_or_default());
     }
@@ -26,7 +26,7 @@ pub fn stems(text: &str) -> Vec<String> {
 }
 
 pub fn is_compound(stem: &str) -> bool {
-    stem.starts_with(JOINED)
+    stem.starts_with(JOINED_MARK)
 }
 
 fn is_name_character(character: char) -> bool {

@@ -12,12 +12,12 @@ use super::tokens::{self, Token};
 use super::{cut, is_cyrillic};
 
 /// Verbs of every report.
-static SAID: Words = Words::of("keywords.said");
+static REPORTING_VERBS: Words = Words::of("keywords.said");
 
 /// Words of a phrase.
-const LONGEST: usize = 3;
+const MAX_PHRASE_WORDS: usize = 3;
 /// News states its subject first.
-const MOST_SENTENCES: usize = 60;
+const MAX_SENTENCES: usize = 60;
 
 #[derive(Default)]
 struct Word {
@@ -29,7 +29,7 @@ struct Word {
     neighbours: HashSet<String>,
 }
 
-struct Placed {
+struct PlacedWord {
     token: Token,
     surface: String,
     /// Whether only white space precedes.
@@ -40,14 +40,14 @@ struct Placed {
 
 /// Returns at most `max` keywords and phrases as written, best first, without repetition.
 pub fn keywords(text: &str, language: Option<&str>, max: usize) -> Vec<String> {
-    let placed: Vec<Vec<Placed>> =
-        sentences(text).into_iter().take(MOST_SENTENCES).map(|sentence| place(sentence, language)).collect();
+    let placed: Vec<Vec<PlacedWord>> =
+        sentences(text).into_iter().take(MAX_SENTENCES).map(|sentence| place(sentence, language)).collect();
     let words = statistics(&placed);
     let mut phrases: HashMap<String, (String, f64, usize, usize)> = HashMap::new();
     let mut order = 0;
     for sentence in &placed {
         for start in 0..sentence.len() {
-            for length in 1..=LONGEST {
+            for length in 1..=MAX_PHRASE_WORDS {
                 let Some(run) = sentence.get(start..start + length) else { break };
                 if run.iter().skip(1).any(|word| !word.follows) {
                     break;
@@ -72,7 +72,7 @@ pub fn keywords(text: &str, language: Option<&str>, max: usize) -> Vec<String> {
     without_repeats(ranked.into_iter().map(|(surface, ..)| surface), language, max)
 }
 
-fn place(sentence: &str, language: Option<&str>) -> Vec<Placed> {
+fn place(sentence: &str, language: Option<&str>) -> Vec<PlacedWord> {
     let mut last_end = None;
     tokens::spans(sentence)
         .into_iter()
@@ -83,22 +83,22 @@ fn place(sentence: &str, language: Option<&str>) -> Vec<Placed> {
                 last_end.is_some_and(|last| cut(sentence, last, start).chars().all(|c| c.is_whitespace() || c == '-'));
             let opens = last_end.is_none();
             last_end = Some(end);
-            Some(Placed { token, surface: surface.to_owned(), follows, opens })
+            Some(PlacedWord { token, surface: surface.to_owned(), follows, opens })
         })
         .collect()
 }
 
-fn usable(word: &Placed) -> bool {
+fn usable(word: &PlacedWord) -> bool {
     let letters = word.token.text.chars().count();
     let small_words_of_meaning = word.token.capitalised && letters >= 2;
     !word.token.stop
         && !word.token.number
         && (letters >= 3 || small_words_of_meaning)
         && !names::is_calendar_word(&word.token.text)
-        && !SAID.has(&word.token.text)
+        && !REPORTING_VERBS.has(&word.token.text)
 }
 
-fn statistics(sentences: &[Vec<Placed>]) -> HashMap<String, Word> {
+fn statistics(sentences: &[Vec<PlacedWord>]) -> HashMap<String, Word> {
     let mut words: HashMap<String, Word> = HashMap::new();
     for (index, sentence) in sentences.iter().enumerate() {
         for (position, placed) in sentence.iter().enumerate() {
@@ -132,7 +132,7 @@ fn word_weight(word: &Word) -> f64 {
 }
 
 /// Returns the mean weight of content words, plus a bonus per word.
-fn phrase_weight(run: &[Placed], words: &HashMap<String, Word>) -> f64 {
+fn phrase_weight(run: &[PlacedWord], words: &HashMap<String, Word>) -> f64 {
     let weights: Vec<f64> = run
         .iter()
         .filter(|word| !word.token.stop)

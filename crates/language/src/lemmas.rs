@@ -16,7 +16,7 @@ const LETTERS: &str = "абвгдежзийклмнопрстуфхцчшщъы�
 const BYTES: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz-";
 
 /// Maximum letters; known forms are shorter.
-const LONGEST: usize = 40;
+const MAX_LETTERS: usize = 40;
 
 struct Dictionary {
     forms: Map<&'static [u8]>,
@@ -35,7 +35,7 @@ impl Dictionary {
     }
 
     fn lemma(&self, word: &str) -> Option<String> {
-        let mut key = [0; LONGEST];
+        let mut key = [0; MAX_LETTERS];
         let mut letters = 0;
         for letter in word.chars() {
             *key.get_mut(letters)? = byte_of(letter)?;

@@ -2,8 +2,8 @@
 //! Code asks for a role and knows no language.
 //!
 //! ```text
-//! static DENYING: Words = Words::of("negation.denying");
-//! DENYING.has("not")
+//! static NEGATION_WORDS: Words = Words::of("negation.denying");
+//! NEGATION_WORDS.has("not")
 //! ```
 //!
 //! [`super::patterns`] matches sequences of words. Languages are merged at first use. To add a role: its entries, and a
@@ -72,8 +72,8 @@ impl Deref for Words {
     type Target = WordList;
 
     fn deref(&self) -> &WordList {
-        let wanted = |entry: &Entry| self.language.is_none_or(|language| language == entry.language);
-        self.list.get_or_init(|| WordList::from_entries(entries(self.role).filter(wanted)))
+        let is_chosen = |entry: &Entry| self.language.is_none_or(|language| language == entry.language);
+        self.list.get_or_init(|| WordList::from_entries(entries(self.role).filter(is_chosen)))
     }
 }
 
@@ -166,7 +166,7 @@ impl Parts {
         self.automaton.get_or_init(build).as_ref()
     }
 
-    pub fn stands_in(&self, text: &str) -> bool {
+    pub fn occurs_in(&self, text: &str) -> bool {
         self.search().is_some_and(|automaton| automaton.is_match(text))
     }
 
@@ -195,18 +195,18 @@ mod tests {
 
     #[test]
     fn a_role_is_asked_for_by_its_words_values_and_parts() {
-        static DENYING: Words = Words::of("negation.denying");
+        static NEGATION_WORDS: Words = Words::of("negation.denying");
         static ENGLISH: Words = Words::of_language("negation.denying", "en");
         static MONTHS: Values<u32> = Values::of("dates.month", number);
         static CURRENCIES: Values<&str> = Values::of("numbers.currency", text);
         static JOINTS: Parts = Parts::of("statements.kinds.joint");
-        assert!(DENYING.has("not") && DENYING.has("немає") && !DENYING.has("note"));
+        assert!(NEGATION_WORDS.has("not") && NEGATION_WORDS.has("немає") && !NEGATION_WORDS.has("note"));
         assert!(ENGLISH.has("not") && !ENGLISH.has("немає"));
         assert_eq!((MONTHS.get("марта"), MONTHS.get("march"), MONTHS.get("marched")), (Some(3), Some(3), None));
         assert_eq!((CURRENCIES.of_form("рублей", 4), CURRENCIES.of_form("рублёвку", 1)), (Some("RUB"), None));
         assert_eq!(JOINTS.first_in("it rained, but it rains; no"), Some((", but ", 9)));
         assert!(JOINTS.all().iter().any(|joint| joint == ", but "));
-        assert!(JOINTS.stands_in("a; b") && !JOINTS.stands_in("a. b") && JOINTS.begins("; b"));
+        assert!(JOINTS.occurs_in("a; b") && !JOINTS.occurs_in("a. b") && JOINTS.begins("; b"));
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lemma_stands_for_its_forms() {
+    fn lemma_matches_its_forms() {
         let lemma = |language, form| Entry { language, kind: Kind::Lemma, form, value: "" };
         let list =
             WordList::from_entries([lemma("ru", "город"), lemma("uk", "місто"), lemma("en", "town")].into_iter());

@@ -103,7 +103,7 @@ fn slip_of_the_pen(known: &str, other: &str) -> bool {
     let known: Vec<String> = known.split(' ').map(stem).collect();
     let other: Vec<&str> = other.split(' ').collect();
     known.len() == other.len()
-        && known.iter().zip(&other).all(|(a, b)| a.len() >= 5 && likeness(a, b) >= likeness::NEARLY_EQUAL)
+        && known.iter().zip(&other).all(|(a, b)| a.len() >= 5 && likeness(a, b) >= likeness::MIN_NEARLY_EQUAL)
 }
 
 /// Compares words. A surname equals its full name; an initial matches names that begin with it.
@@ -142,7 +142,7 @@ fn alike(a: &str, b: &str) -> bool {
     }
     // "Nord Stream 1" is not "Nord Stream 2".
     let digits = |word: &str| word.chars().any(|c| c.is_ascii_digit());
-    !digits(a) && !digits(b) && may_meet(a, b) && likeness(a, b) >= likeness::SAME
+    !digits(a) && !digits(b) && may_meet(a, b) && likeness(a, b) >= likeness::MIN_SAME
 }
 
 #[cfg(test)]

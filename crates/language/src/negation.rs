@@ -13,16 +13,16 @@ use super::{gazetteer, is_cyrillic, lexicon, tokens};
 static CLAUSE_OPENERS: Words = Words::of("negation.clause_opening");
 
 /// "Не" with "никто" or "ни" is one negation.
-static DENYING: Words = Words::of("negation.denying");
+static NEGATION_WORDS: Words = Words::of("negation.denying");
 
 /// Words that negate only alone in a clause (negative concord).
 static CONCORD: Words = Words::of("negation.concord");
 
 /// Words that call something untrue; each counts.
-static REFUTING: Words = Words::of("negation.refuting");
+static REFUTING_WORDS: Words = Words::of("negation.refuting");
 
 /// Phrases that negate nothing.
-static HARMLESS: Words = Words::of("negation.harmless");
+static HARMLESS_PHRASES: Words = Words::of("negation.harmless");
 
 /// Counts negations per clause, in any language.
 pub fn negations(text: &str, _language: Option<&str>) -> usize {
@@ -39,13 +39,13 @@ fn clause_ends(lexeme: &Lexeme<'_>) -> bool {
 }
 
 fn clause(lexemes: &[Lexeme<'_>]) -> usize {
-    let spoken: Vec<&Lexeme<'_>> = lexemes.iter().filter(|lexeme| lexeme.word().is_some()).collect();
-    let words: Vec<&str> = spoken.iter().filter_map(|lexeme| lexeme.word()).collect();
+    let word_lexemes: Vec<&Lexeme<'_>> = lexemes.iter().filter(|lexeme| lexeme.word().is_some()).collect();
+    let words: Vec<&str> = word_lexemes.iter().filter_map(|lexeme| lexeme.word()).collect();
     let (mut count, mut concord_words) = (0, 0);
     let mut index = 0;
     while let Some(word) = words.get(index) {
         let rest = words.get(index..).unwrap_or_default();
-        let harmless = HARMLESS.phrase_at(rest);
+        let harmless = HARMLESS_PHRASES.phrase_at(rest);
         if harmless > 0 {
             index += harmless;
             continue;
@@ -53,11 +53,11 @@ fn clause(lexemes: &[Lexeme<'_>]) -> usize {
         // Numbers: "No. 5".
         let numbering =
             *word == "no" && lexemes.iter().skip_while(|l| l.word() != Some("no")).nth(1).is_none_or(Lexeme::is_number);
-        if DENYING.has(word) && !numbering {
+        if NEGATION_WORDS.has(word) && !numbering {
             count += 1;
         } else if CONCORD.has(word) {
             concord_words += 1;
-        } else if REFUTING.has(word) && !spoken.get(index).is_some_and(|lexeme| is_name(lexeme)) {
+        } else if REFUTING_WORDS.has(word) && !word_lexemes.get(index).is_some_and(|lexeme| is_name(lexeme)) {
             count += 1;
         }
         index += 1;

@@ -101,7 +101,7 @@ pub fn quantities(text: &str, language: Option<&str>) -> Vec<Quantity> {
 }
 
 /// Words before a number that is not rounded.
-static PRECISE: Words = Words::of("numbers.precise");
+static PRECISION_WORDS: Words = Words::of("numbers.precise");
 
 struct Reader<'a> {
     lexemes: Vec<Lexeme<'a>>,
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     fn is_precise(&self, index: usize) -> bool {
-        PRECISE.has_this(self.word_at(index.checked_sub(1)))
+        PRECISION_WORDS.has_this(self.word_at(index.checked_sub(1)))
     }
 
     fn word_at(&self, at: Option<usize>) -> Option<&str> {

@@ -108,7 +108,7 @@ static ROLE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is a literal of this file")
 });
 
-const NOTHING: &str = r"[^\s\S]";
+const NO_MATCH: &str = r"[^\s\S]";
 
 fn with_words_of(template: &str, language: Option<&str>) -> Result<String, PatternError> {
     let mut text = String::with_capacity(template.len());
@@ -136,7 +136,7 @@ fn words(found: &Captures<'_>, language: Option<&str>) -> Result<String, Pattern
     }
     known.retain(|entry| language.is_none_or(|language| language == entry.language));
     if known.is_empty() {
-        return Ok(NOTHING.to_owned());
+        return Ok(NO_MATCH.to_owned());
     }
     one_of(known.into_iter())
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_stands_for_its_words() {
+    fn role_matches_its_words() {
         let regex = built(r"^{dates.weekday} \p{L}{2,3}$").unwrap();
         assert!(regex.is_match("Monday at") && regex.is_match("понедельник тот") && !regex.is_match("Monday a"));
         let latin = built("^{dates.weekday@latin}$").unwrap();

@@ -24,14 +24,14 @@ const MAX_CHARS: usize = 200;
 /// Queries that share more words return the same pages.
 const MAX_OVERLAP: f64 = 0.8;
 /// Minimum, even if queries share more (but not all) words.
-const LEAST: usize = 2;
+const MIN_QUERIES: usize = 2;
 /// Words of verb, object and predicate.
-const ACTION_WORDS: usize = 4;
+const MAX_ACTION_WORDS: usize = 4;
 /// Words that replace missing names (core document).
-const FALLBACK_WORDS: usize = 6;
+const MAX_FALLBACK_WORDS: usize = 6;
 
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct QuerySubject<'a> {
     pub text: &'a str,
     /// The sentence before a claim without a name ([`super::statements::Statement::lead`]).
     pub lead: Option<&'a str>,
@@ -47,7 +47,7 @@ pub struct About<'a> {
     pub channel: Option<&'a str>,
 }
 
-impl<'a> About<'a> {
+impl<'a> QuerySubject<'a> {
     /// Names of the claim and its lead, not of the rest of the item.
     fn names(&self) -> impl Iterator<Item = &'a Entity> {
         let lower = format!("{} {}", self.lead.unwrap_or_default(), self.text).to_lowercase();
@@ -63,15 +63,15 @@ impl<'a> About<'a> {
 
     /// Tags that the claim does not contain.
     fn other_tags(&self) -> impl Iterator<Item = &'a Entity> {
-        let said = tokens::content_stems(self.text, self.language);
+        let own_stems = tokens::content_stems(self.text, self.language);
         let language = self.language;
-        let is_said =
-            move |tag: &Entity| tokens::content_stems(&tag.text, language).iter().all(|stem| said.contains(stem));
-        self.tags.iter().filter(move |tag| !is_said(tag))
+        let is_in_claim =
+            move |tag: &Entity| tokens::content_stems(&tag.text, language).iter().all(|stem| own_stems.contains(stem));
+        self.tags.iter().filter(move |tag| !is_in_claim(tag))
     }
 
     fn keywords(&self) -> Vec<String> {
-        keywords::keywords(self.text, self.language, FALLBACK_WORDS)
+        keywords::keywords(self.text, self.language, MAX_FALLBACK_WORDS)
     }
 
     /// Returns day, month or year in the claim's language, because "yesterday" finds nothing.
@@ -86,10 +86,10 @@ impl<'a> About<'a> {
 }
 
 /// Names of the lead that identify the story.
-const LEAD_NAMES: usize = 2;
+const MAX_LEAD_NAMES: usize = 2;
 
 /// Returns the claim with its lead, or with the lead's names if that is too long.
-fn itself(about: &About<'_>) -> String {
+fn itself(about: &QuerySubject<'_>) -> String {
     let Some(lead) = about.lead else { return about.text.to_owned() };
     let whole = format!("{lead} {}", about.text);
     if whole.chars().count() <= MAX_CHARS {
@@ -101,12 +101,12 @@ fn itself(about: &About<'_>) -> String {
 /// Returns a claim after the names of its lead, for sentence search.
 pub fn behind_names(own: &str, lead: &str, entities: &[Entity]) -> String {
     let lower = lead.to_lowercase();
-    let names = entities.iter().filter(|name| lower.contains(&name.text.to_lowercase())).take(LEAD_NAMES);
+    let names = entities.iter().filter(|name| lower.contains(&name.text.to_lowercase())).take(MAX_LEAD_NAMES);
     names.map(|name| name.text.as_str()).chain([own]).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns at most `most` queries: the claim, then those that differ enough.
-pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
+pub fn wordings(about: &QuerySubject<'_>, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = vec![itself(about)];
     let summary = about.summary.map(clean);
     texts.extend(summary.iter().flat_map(|summary| sentences(summary)).next().map(str::to_owned));
@@ -136,7 +136,7 @@ pub fn wordings(about: &About<'_>, most: usize) -> Vec<String> {
 }
 
 /// Returns names, then keywords, for providers without sentence search.
-pub fn terms(about: &About<'_>) -> Vec<String> {
+pub fn terms(about: &QuerySubject<'_>) -> Vec<String> {
     let mut terms: Vec<String> =
         about.entities.iter().chain(about.other_tags()).map(|name| name.text.clone()).collect();
     for word in about.keywords() {
@@ -169,7 +169,7 @@ fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
 
 /// Returns the entity with verb and object after it, or with the words before it. If only the lead names it, the words
 /// of the claim follow.
-fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
+fn action(about: &QuerySubject<'_>, primary: &Entity) -> Option<String> {
     let words = |part: &str| -> Vec<String> {
         tokens::spans(part)
             .into_iter()
@@ -185,14 +185,14 @@ fn action(about: &About<'_>, primary: &Entity) -> Option<String> {
     };
     let mut all = vec![primary.text.clone()];
     let Some(at) = about.text.find(&primary.text) else {
-        all.extend(words(about.text).into_iter().take(ACTION_WORDS));
+        all.extend(words(about.text).into_iter().take(MAX_ACTION_WORDS));
         return (all.len() > 2).then(|| all.join(" "));
     };
     let behind = words(about.text.get(at + primary.text.len()..)?);
     if behind.len() < 2 {
-        all.extend(words(about.text.get(..at)?).into_iter().take(ACTION_WORDS));
+        all.extend(words(about.text.get(..at)?).into_iter().take(MAX_ACTION_WORDS));
     }
-    all.extend(behind.into_iter().take(ACTION_WORDS));
+    all.extend(behind.into_iter().take(MAX_ACTION_WORDS));
     (all.len() > 2).then(|| all.join(" "))
 }
 
@@ -237,7 +237,7 @@ fn distinct(texts: &[String], most: usize, language: Option<&str>) -> Vec<String
         let next =
             rest.iter().enumerate().map(|(at, (_, _, words))| (at, overlap(words))).min_by(|a, b| a.1.total_cmp(&b.1));
         let Some((at, overlap)) = next else { break };
-        if overlap > MAX_OVERLAP && (kept.len() >= LEAST || overlap >= 1.0) {
+        if overlap > MAX_OVERLAP && (kept.len() >= MIN_QUERIES || overlap >= 1.0) {
             break;
         }
         kept.push(rest.remove(at));

@@ -12,9 +12,9 @@ pub(crate) fn fit(columns: &[&Column], labels: &[bool], ridge: f64) -> Vec<f64> 
             let ridge = if at == 0 { 1e-3 } else { ridge };
             let (mut slope, mut bend) = (ridge * weights[at], ridge);
             for &(row, value) in *column {
-                let said = 1.0 / (1.0 + f64::exp(-sums[row]));
-                slope += value * (said - f64::from(u8::from(labels[row])));
-                bend += value * value * said * (1.0 - said);
+                let probability = 1.0 / (1.0 + f64::exp(-sums[row]));
+                slope += value * (probability - f64::from(u8::from(labels[row])));
+                bend += value * value * probability * (1.0 - probability);
             }
             let step = -slope / bend;
             weights[at] += step;

@@ -13,7 +13,7 @@ static ENDING_ABBREVIATIONS: Words = Words::of("sentences.ending_abbreviation");
 static ABBREVIATIONS: Words = Words::of("sentences.abbreviations");
 
 /// Characters searched for a bracket.
-const NEAR_BRACKET: usize = 100;
+const MAX_BRACKET_DISTANCE: usize = 100;
 
 /// Capitalised only at the beginning, in addition to function words.
 static OPENERS: Words = Words::of("sentences.openers");
@@ -168,7 +168,7 @@ fn goes_on_behind(word: &str, next: &str, before: &str) -> bool {
     let is_letter = word.len() == 1 && word.chars().all(|c| c.is_ascii_lowercase());
     // A text of dots would take quadratic time.
     let in_brackets = || {
-        let near = before.chars().rev().take(NEAR_BRACKET).find(|c| matches!(c, '(' | ')'));
+        let near = before.chars().rev().take(MAX_BRACKET_DISTANCE).find(|c| matches!(c, '(' | ')'));
         near == Some('(')
     };
     word == "ca" || (word == "c" && is_year()) || (is_letter && in_brackets())

@@ -11,9 +11,9 @@ mod coreference;
 mod frames;
 mod kinds;
 mod markup;
+mod non_statement;
 mod points;
 mod scraps;
-mod silence;
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ use super::sentences::sentences;
 use super::tokens;
 use corroborate_domain::ClaimKind;
 
-pub use silence::{Silence, silence};
+pub use non_statement::{NonStatement, non_statement};
 
 /// One claim of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +53,11 @@ pub fn own<'a>(text: &'a str, lead: Option<&str>) -> &'a str {
 }
 
 /// Characters; longer ones are lists without full stops.
-const LONGEST: usize = 1000;
+const MAX_CHARS: usize = 1000;
 /// Share of the shorter statement's stems that makes two equal.
-const SAME: f64 = 0.85;
+const MIN_SAME_SHARE: f64 = 0.85;
 /// Sentences read; news puts its claims first.
-const MOST_SENTENCES: usize = 80;
+const MAX_SENTENCES: usize = 80;
 
 static GREETING: Pattern = Pattern::of(r"^{statements.greeting}(?:[\s,!.]|$)");
 
@@ -83,15 +83,15 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
     let title = title.map(clean).filter(|title| !title.is_empty()).map(|title| one_line(&title));
     let parts = points::parts(text);
     let alone = matches!(parts.as_slice(), [part] if sentences(scraps::without_dateline(&part.text)).len() == 1);
-    let mut prose = Before { title: title.as_deref(), sentences: Vec::new() };
+    let mut prose = PrecedingText { title: title.as_deref(), sentences: Vec::new() };
     let mut found: Vec<Candidate> = Vec::new();
     let mut read = 0;
     for part in &parts {
-        let mut own = Before { title: title.as_deref(), sentences: Vec::new() };
+        let mut own = PrecedingText { title: title.as_deref(), sentences: Vec::new() };
         let before = if part.point { &mut own } else { &mut prose };
         // Agencies end it with a stop: "МОСКВА, 18 ноя — РИА Новости."
         for sentence in sentences(scraps::without_dateline(&part.text)) {
-            if read < MOST_SENTENCES {
+            if read < MAX_SENTENCES {
                 let sentence = one_line(sentence);
                 take(scraps::without_dateline(&sentence), part.head.as_deref(), before, language, alone, &mut found);
             }
@@ -99,7 +99,9 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
         }
     }
     let alone = found.is_empty();
-    if let Some(candidate) = title.as_deref().and_then(|title| candidate(title, &Before::default(), language, alone)) {
+    if let Some(candidate) =
+        title.as_deref().and_then(|title| candidate(title, &PrecedingText::default(), language, alone))
+    {
         insert(&mut found, candidate, true);
     }
     best(found, max)
@@ -109,7 +111,7 @@ pub fn statements(text: &str, title: Option<&str>, language: Option<&str>, max: 
 fn take(
     sentence: &str,
     head: Option<&str>,
-    before: &mut Before<'_>,
+    before: &mut PrecedingText<'_>,
     language: Option<&str>,
     alone: bool,
     found: &mut Vec<Candidate>,
@@ -133,17 +135,17 @@ fn one_line(sentence: &str) -> String {
 
 /// The context before a sentence.
 #[derive(Default)]
-struct Before<'a> {
+struct PrecedingText<'a> {
     title: Option<&'a str>,
     /// Earlier sentences, with pronouns resolved if possible.
     sentences: Vec<String>,
 }
 
-fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone: bool) -> Option<Candidate> {
+fn candidate(sentence: &str, before: &PrecedingText<'_>, language: Option<&str>, alone: bool) -> Option<Candidate> {
     if is_question(sentence)
         || GREETING.is_match(sentence)
         || calls::is_call(sentence)
-        || sentence.chars().count() > LONGEST
+        || sentence.chars().count() > MAX_CHARS
     {
         return None;
     }
@@ -165,9 +167,9 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
     let cut = context_dependence::is_cut_quotation(&text);
     let find_lead = || context_dependence::lead(&text, before.title, &before.sentences, language).filter(|_| !cut);
     // "He died in custody on Friday" needs an earlier sentence.
-    let told = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
-    let told = told.filter(|lead| people(lead, language) <= 1);
-    let kind = if told.is_some() { ClaimKind::Factual } else { judged.kind };
+    let found_lead = if judged.kind == ClaimKind::Ambiguous && stems.len() >= 2 { find_lead() } else { None };
+    let found_lead = found_lead.filter(|lead| people(lead, language) <= 1);
+    let kind = if found_lead.is_some() { ClaimKind::Factual } else { judged.kind };
     // A heading or fragment.
     if !alone && (stems.len() < 2 || (kind == ClaimKind::Ambiguous && stems.len() < 3)) {
         return None;
@@ -177,13 +179,13 @@ fn candidate(sentence: &str, before: &Before<'_>, language: Option<&str>, alone:
         return None;
     }
     let check_worthiness = check_worthiness::score(weighed.as_deref().unwrap_or(&text), kind, language);
-    let lead = if checkable { told.or_else(find_lead) } else { None };
+    let lead = if checkable { found_lead.or_else(find_lead) } else { None };
     let text = lead.as_ref().map_or(text.clone(), |lead| format!("{lead} {text}"));
     let statement = Statement { text, lead, kind, check_worthiness, original: sentence.to_owned() };
     Some(Candidate { statement, stems, framed: framed.is_some() })
 }
 
-impl Before<'_> {
+impl PrecedingText<'_> {
     fn with_title(&self) -> Vec<String> {
         self.title.iter().map(|title| (*title).to_owned()).chain(self.sentences.iter().cloned()).collect()
     }
@@ -241,7 +243,7 @@ fn insert(found: &mut Vec<Candidate>, candidate: Candidate, first: bool) {
     let twin = found.iter_mut().find(|present| {
         let small = present.stems.len().min(candidate.stems.len()) >= 3 || present.stems == candidate.stems;
         small
-            && share(&present.stems, &candidate.stems) >= if first { 0.6 } else { SAME }
+            && share(&present.stems, &candidate.stems) >= if first { 0.6 } else { MIN_SAME_SHARE }
             && (first || numbers(&present.stems) == numbers(&candidate.stems))
             && denials(&present.statement) == denials(&candidate.statement)
             && (first || in_order(&present.statement))

@@ -13,17 +13,17 @@ use rust_stemmers::{Algorithm, Stemmer};
 use super::lemmas;
 
 /// Cached stems per thread and language, about 2 MB. A stem costs ten look-ups.
-const MOST_KEPT: usize = 20_000;
+const MAX_CACHED: usize = 20_000;
 
 thread_local! {
-    static KEPT: RefCell<HashMap<String, HashMap<String, String>>> = RefCell::new(HashMap::new());
+    static CACHE: RefCell<HashMap<String, HashMap<String, String>>> = RefCell::new(HashMap::new());
 }
 
 /// Returns the stem of a normalised word (see [`super::tokens`]). The alphabet comes before the language: an English
 /// name in Russian text is stemmed as English.
 pub fn stem(word: &str, language: Option<&str>) -> String {
     let code = language.unwrap_or_default();
-    KEPT.with_borrow_mut(|kept| {
+    CACHE.with_borrow_mut(|kept| {
         if !kept.contains_key(code) {
             // Limits memory if callers pass arbitrary codes.
             if kept.len() > 100 {
@@ -36,7 +36,7 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
             return stem.clone();
         }
         let stem = computed(word, language);
-        if words.len() >= MOST_KEPT {
+        if words.len() >= MAX_CACHED {
             words.clear();
         }
         words.insert(word.to_owned(), stem.clone());
@@ -45,10 +45,10 @@ pub fn stem(word: &str, language: Option<&str>) -> String {
 }
 
 /// Minimum letters of a shared stem; shorter ones match more unrelated words than related ones (`docs/lemmas.md`).
-const SHARED_STEM: usize = 6;
+const MIN_SHARED_STEM: usize = 6;
 
 /// Words whose long stems still match others.
-const APART: [&str; 3] = ["капитал", "премьера", "прем'єра"];
+const EXCEPTIONS: [&str; 3] = ["капитал", "премьера", "прем'єра"];
 
 fn computed(word: &str, language: Option<&str>) -> String {
     if super::has_cyrillic(word) {
@@ -80,7 +80,7 @@ fn computed(word: &str, language: Option<&str>) -> String {
 fn cyrillic_stem(word: &str, ukrainian: bool) -> String {
     let Some(lemma) = lemmas::lemma(word, ukrainian) else { return without_ending(word, ukrainian) };
     let stem = without_ending(&lemma, ukrainian);
-    if stem.chars().count() < SHARED_STEM || APART.contains(&lemma.as_str()) { lemma } else { stem }
+    if stem.chars().count() < MIN_SHARED_STEM || EXCEPTIONS.contains(&lemma.as_str()) { lemma } else { stem }
 }
 
 /// Stems other Cyrillic languages as Russian, which is better than nothing.
@@ -248,13 +248,13 @@ const UKRAINIAN_ENDINGS: &[&str] = &[
 ];
 
 /// Minimum letters; shorter stems match unrelated words.
-const SHORTEST_STEM: usize = 3;
+const MIN_STEM: usize = 3;
 
 fn ukrainian_stem(word: &str) -> String {
     let letters = word.chars().count();
     let ending = UKRAINIAN_ENDINGS
         .iter()
-        .filter(|ending| word.ends_with(**ending) && letters >= ending.chars().count() + SHORTEST_STEM)
+        .filter(|ending| word.ends_with(**ending) && letters >= ending.chars().count() + MIN_STEM)
         .max_by_key(|ending| ending.chars().count());
     let stem = ending.and_then(|ending| word.strip_suffix(ending)).unwrap_or(word);
     // "країн-а, країн", "звіт, звіт-у": no final soft sign or double consonant.

@@ -82,7 +82,7 @@ pub fn unstressed(text: &str) -> Cow<'_, str> {
     let mut plain = String::with_capacity(text.len());
     let mut before = None::<char>;
     for letter in text.chars() {
-        let vowel = before.is_some_and(bears_stress);
+        let vowel = before.is_some_and(is_stressable);
         let whole = before.filter(|before| is_cyrillic(*before)).and_then(|before| match letter {
             '\u{0306}' | '\u{0308}' => compose(before, letter),
             _ => None,
@@ -106,7 +106,7 @@ pub fn unstressed(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether it is a vowel of a Slavic alphabet.
-fn bears_stress(letter: char) -> bool {
+fn is_stressable(letter: char) -> bool {
     matches!(
         letter,
         'а' | 'е'

@@ -7,16 +7,16 @@ use super::lexicon::Words;
 use super::{has_cyrillic, lemmas, tokens};
 
 /// English verbs of saying.
-static SAYING: Words = Words::of("verbs.saying");
+static REPORTING_VERBS: Words = Words::of("verbs.saying");
 
 /// Auxiliaries and unambiguous presents.
-static PRESENT: Words = Words::of("verbs.present");
+static PRESENT_VERBS: Words = Words::of("verbs.present");
 
 /// Past forms without "-ed".
-static PAST: Words = Words::of("verbs.past");
+static PAST_VERBS: Words = Words::of("verbs.past");
 
 /// Words in "-ed" that are not verbs.
-static NO_PAST: Words = Words::of("verbs.no_past");
+static NON_PAST_WORDS: Words = Words::of("verbs.no_past");
 
 /// Returns normalised words.
 pub fn words(text: &str) -> Vec<String> {
@@ -25,11 +25,11 @@ pub fn words(text: &str) -> Vec<String> {
 
 /// Whether a lower-case English word can be finite: "was", "killed".
 pub fn is_finite(word: &str) -> bool {
-    PRESENT.has(word) || is_past_english(word)
+    PRESENT_VERBS.has(word) || is_past_english(word)
 }
 
 fn is_past_english(word: &str) -> bool {
-    PAST.has(word) || word.len() > 3 && word.ends_with("ed") && !NO_PAST.has(word)
+    PAST_VERBS.has(word) || word.len() > 3 && word.ends_with("ed") && !NON_PAST_WORDS.has(word)
 }
 
 /// Whether a lower-case English, Russian or Ukrainian word can be past.
@@ -38,8 +38,8 @@ pub fn is_past(word: &str) -> bool {
 }
 
 /// Whether it is an English verb of saying.
-pub fn says(word: &str) -> bool {
-    SAYING.has(word)
+pub fn is_reporting(word: &str) -> bool {
+    REPORTING_VERBS.has(word)
 }
 
 /// Whether it has a past ending ("погибли", "вбито"). The dictionary excludes nouns such as "генерал".

@@ -195,7 +195,7 @@ impl WordList {
 
     fn phrases_at(&self, words: &[&str]) -> impl Iterator<Item = &Vec<Part>> {
         let first = words.first().and_then(|word| word.chars().next()).unwrap_or_default();
-        self.phrases.get(&first).into_iter().flatten().filter(|phrase| stands_at(phrase, words))
+        self.phrases.get(&first).into_iter().flatten().filter(|phrase| matches_at(phrase, words))
     }
 
     /// Returns the number of words of the longest phrase at the beginning; 0 if none.
@@ -204,9 +204,9 @@ impl WordList {
     }
 
     /// Whether a phrase is in the first text and not in the other.
-    pub fn has_phrase_beside(&self, words: &[&str], other: &[&str]) -> bool {
+    pub fn has_phrase_outside(&self, words: &[&str], other: &[&str]) -> bool {
         let is_other =
-            |phrase: &Vec<Part>| (0..other.len()).any(|from| stands_at(phrase, other.get(from..).unwrap_or_default()));
+            |phrase: &Vec<Part>| (0..other.len()).any(|from| matches_at(phrase, other.get(from..).unwrap_or_default()));
         (0..words.len())
             .any(|from| self.phrases_at(words.get(from..).unwrap_or_default()).any(|phrase| !is_other(phrase)))
     }
@@ -219,7 +219,7 @@ impl WordList {
     }
 }
 
-fn stands_at(phrase: &[Part], words: &[&str]) -> bool {
+fn matches_at(phrase: &[Part], words: &[&str]) -> bool {
     phrase.len() <= words.len() && phrase.iter().zip(words).all(|(part, word)| part.fits(word))
 }
 
@@ -235,10 +235,10 @@ mod tests {
         assert_eq!(list.beginning_of("debunking"), Some("debunk"));
         assert_eq!(list.phrase_at(&["no", "proof", "that", "it"]), 3);
         assert_eq!(list.phrase_at(&["no", "proof"]), 0);
-        assert!(list.has_phrase_beside(&["it", "was", "a", "lie"], &[]));
-        assert!(!list.has_phrase_beside(&["it", "was", "a", "lieutenant"], &[]));
-        assert!(list.has_phrase_beside(&["пока", "нет", "подтверждения"], &[]));
-        assert!(!list.has_phrase_beside(&["a", "lie"], &["a", "lie", "too"]));
+        assert!(list.has_phrase_outside(&["it", "was", "a", "lie"], &[]));
+        assert!(!list.has_phrase_outside(&["it", "was", "a", "lieutenant"], &[]));
+        assert!(list.has_phrase_outside(&["пока", "нет", "подтверждения"], &[]));
+        assert!(!list.has_phrase_outside(&["a", "lie"], &["a", "lie", "too"]));
         assert!(list.has_form("debunked", 2) && list.has_form("debunk", 2) && !list.has_form("debunking", 2));
         assert!(list.has_form("lie", 0) && !list.has_form("lies", 2) && !list.has_form("", 9));
         assert!(list.is_cut_short("debu") && !list.is_cut_short("debunked") && !list.is_cut_short(""));

@@ -148,14 +148,14 @@ impl Shares {
         }
         let chars = sentence.chars().count();
         let count = |is_found: bool| if is_found { chars } else { 0 };
-        let is_consent = CONSENT.stands_in(&words);
-        let is_addressed = READER.stands_in(&words);
+        let is_consent = CONSENT.occurs_in(&words);
+        let is_addressed = READER.occurs_in(&words);
         self.all += chars;
         self.consent += count(is_consent);
-        self.offer += count(OFFER.stands_in(&words));
+        self.offer += count(OFFER.occurs_in(&words));
         self.reader += count(is_addressed);
         self.reader_consent += count(is_addressed && is_consent);
-        self.tariffs += usize::from(chars <= MAX_TARIFF && has_price(sentence) && PERIOD.stands_in(&words));
+        self.tariffs += usize::from(chars <= MAX_TARIFF && has_price(sentence) && PERIOD.occurs_in(&words));
         self.has_partners |= is_addressed && is_consent && has_number(sentence);
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn features(page: &Page, blocks: &[Block], url: &Url) -> Features {
     let mut shares = Shares::default();
     let (mut long, mut answers, mut choices) = (0, 0, 0);
     for block in blocks {
-        choices += usize::from(block.chars <= MAX_CHOICE && CHOICE.stands_in(&words(&block.text)));
+        choices += usize::from(block.chars <= MAX_CHOICE && CHOICE.occurs_in(&words(&block.text)));
         if block.linked * 2 > block.chars {
             continue;
         }
@@ -256,7 +256,7 @@ fn has_number(text: &str) -> bool {
 
 fn is_choice(control: &str) -> bool {
     let words = words(control);
-    [&CONSENT, &OFFER, &READER, &CHOICE].iter().any(|list| list.stands_in(&words)) || has_price(control)
+    [&CONSENT, &OFFER, &READER, &CHOICE].iter().any(|list| list.occurs_in(&words)) || has_price(control)
 }
 
 fn is_answered(line: &str, chars: usize) -> bool {

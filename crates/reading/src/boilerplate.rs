@@ -141,17 +141,17 @@ pub(super) fn is_boilerplate(line: &str) -> bool {
 }
 
 /// Maximum calls of `goes_on`, each of which examines the whole page.
-const MAX_ASKED: usize = 30;
+const MAX_CALLS: usize = 30;
 
 /// Returns the number of lines before the heading of what follows the article. It counts only in the last 30 % of the
 /// text, and if the article does not continue after it.
 pub(super) fn end_of(lines: &[&str], goes_on: impl Fn(usize) -> bool) -> usize {
     let total: usize = lines.iter().map(|line| line.len()).sum();
-    let (mut seen, mut asked) = (0, 0);
+    let (mut seen, mut calls) = (0, 0);
     for (at, line) in lines.iter().enumerate() {
         if seen * 10 > total * 7 && line.len() < 70 && is_end(line) {
-            asked += 1;
-            if asked > MAX_ASKED || !goes_on(at) {
+            calls += 1;
+            if calls > MAX_CALLS || !goes_on(at) {
                 return at;
             }
         }

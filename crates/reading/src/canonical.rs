@@ -132,7 +132,7 @@ pub fn registered_domain(host: &str) -> String {
 }
 
 /// Shorter paths may be sections.
-const ARTICLE_PATH: usize = 12;
+const MIN_ARTICLE_PATH: usize = 12;
 
 /// True if an article's URL was redirected to its site's home page, as for deleted articles.
 pub fn led_home(asked: &Url, came: &Url) -> bool {
@@ -145,7 +145,7 @@ pub fn led_home(asked: &Url, came: &Url) -> bool {
         let host = url.host_str()?;
         Some(["www.", "m."].iter().find_map(|prefix| host.strip_prefix(prefix)).unwrap_or(host).to_owned())
     };
-    asked.path().len() >= ARTICLE_PATH && !is_home(asked) && is_home(came) && site(asked) == site(came)
+    asked.path().len() >= MIN_ARTICLE_PATH && !is_home(asked) && is_home(came) && site(asked) == site(came)
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn domains_are_those_somebody_registered() {
+    fn domain_is_the_registered_part_of_the_host() {
         for (host, expected) in [
             ("news.bbc.co.uk", "bbc.co.uk"),
             ("WWW.Example.com.", "example.com"),
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_sent_to_the_front_page_found_no_article() {
+    fn article_is_missing_when_the_site_leads_to_its_front_page() {
         let led = |asked: &str, came: &str| led_home(&Url::parse(asked).unwrap(), &Url::parse(came).unwrap());
         for came in ["https://www.news.example/", "https://news.example/ru/", "https://news.example/index.html"] {
             assert!(led("https://news.example/2026/11/18/story", came), "{came}");

@@ -14,7 +14,7 @@ use regex::bytes::Regex;
 use super::twice_encoded;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CharsetFrom {
+pub enum CharsetSource {
     Bom,
     Header,
     /// `<meta charset>`, `<meta http-equiv>` or the XML declaration.
@@ -27,7 +27,7 @@ pub enum CharsetFrom {
 
 /// Declarations should be in the first 1,024 bytes, but pages put scripts and comments before them.
 const META_WINDOW: usize = 16 * 1024;
-const SAMPLE: usize = 64 * 1024;
+const MAX_SAMPLE_BYTES: usize = 64 * 1024;
 
 static META_CHARSET: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"(?i-u)<meta\b[^>]{0,300}?charset\s*=\s*["']?\s*([a-z0-9_:.\-]{2,40})"#).ok());
@@ -36,7 +36,7 @@ static XML_ENCODING: LazyLock<Option<Regex>> =
 
 /// Returns the text, the encoding's name in the Encoding Standard, and its origin. The text has no NUL characters, and
 /// parts that were encoded twice are repaired.
-pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, &'static str, CharsetFrom) {
+pub fn decode<'a>(bytes: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, &'static str, CharsetSource) {
     decode_for(bytes, content_type, None)
 }
 
@@ -45,7 +45,7 @@ pub fn decode_for<'a>(
     bytes: &'a [u8],
     content_type: Option<&str>,
     host: Option<&str>,
-) -> (Cow<'a, str>, &'static str, CharsetFrom) {
+) -> (Cow<'a, str>, &'static str, CharsetSource) {
     let (text, name, from) = decode_once(bytes, content_type, host);
     let text = if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { text };
     let repaired = match twice_encoded::repaired(&text) {
@@ -59,17 +59,17 @@ fn decode_once<'a>(
     bytes: &'a [u8],
     content_type: Option<&str>,
     host: Option<&str>,
-) -> (Cow<'a, str>, &'static str, CharsetFrom) {
+) -> (Cow<'a, str>, &'static str, CharsetSource) {
     if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
         let (text, _) = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default());
-        return (text, encoding.name(), CharsetFrom::Bom);
+        return (text, encoding.name(), CharsetSource::Bom);
     }
     if let Some(encoding) = utf16_by_zeros(bytes) {
         let (text, _) = encoding.decode_without_bom_handling(bytes);
-        return (text, encoding.name(), CharsetFrom::Detected);
+        return (text, encoding.name(), CharsetSource::Detected);
     }
-    let header = content_type.and_then(header_charset).map(|encoding| (encoding, CharsetFrom::Header));
-    let markup = declared_in_markup(bytes).map(|encoding| (encoding, CharsetFrom::Meta));
+    let header = content_type.and_then(header_charset).map(|encoding| (encoding, CharsetSource::Header));
+    let markup = declared_in_markup(bytes).map(|encoding| (encoding, CharsetSource::Meta));
     let (encoding, from) = [header, markup]
         .into_iter()
         .flatten()
@@ -83,19 +83,19 @@ fn decode_once<'a>(
 fn detect(
     bytes: &[u8],
     host: Option<&str>,
-    declared: Option<(&'static Encoding, CharsetFrom)>,
-) -> (&'static Encoding, CharsetFrom) {
+    declared: Option<(&'static Encoding, CharsetSource)>,
+) -> (&'static Encoding, CharsetSource) {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample(bytes), true);
     let guess = detector.guess(host.and_then(top_level_domain), Utf8Detection::Allow);
     let part = sample(bytes);
     if fits(bytes, guess) {
-        (guess, CharsetFrom::Detected)
+        (guess, CharsetSource::Detected)
     } else if utf8_errors(part) * 20 <= non_ascii(part) {
-        (UTF_8, CharsetFrom::Lossy)
+        (UTF_8, CharsetSource::Lossy)
     } else {
         // The text is implausible in every encoding (all capitals, a word list).
-        declared.filter(|(encoding, _)| *encoding != UTF_8).unwrap_or((guess, CharsetFrom::Detected))
+        declared.filter(|(encoding, _)| *encoding != UTF_8).unwrap_or((guess, CharsetSource::Detected))
     }
 }
 
@@ -175,12 +175,12 @@ fn fits(bytes: &[u8], encoding: &'static Encoding) -> bool {
 }
 
 fn sample(bytes: &[u8]) -> &[u8] {
-    if bytes.len() <= SAMPLE {
+    if bytes.len() <= MAX_SAMPLE_BYTES {
         return bytes;
     }
     // A long page often begins with ASCII scripts.
     let start = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or(0).saturating_sub(512);
-    let end = (start + SAMPLE).min(bytes.len());
+    let end = (start + MAX_SAMPLE_BYTES).min(bytes.len());
     bytes.get(start..end).unwrap_or(bytes)
 }
 
@@ -243,7 +243,7 @@ mod tests {
     const KOI8: &[u8] = b"\xf0\xd2\xcf\xd7\xc5\xd2\xcb\xc1 \xc6\xc1\xcb\xd4\xcf\xd7: \xcc\xcf\xd6\xd8";
     const ISO5: &[u8] = b"\xbf\xe0\xde\xd2\xd5\xe0\xda\xd0 \xe4\xd0\xda\xe2\xde\xd2: \xdb\xde\xd6\xec";
 
-    fn read(bytes: &[u8], content_type: &str) -> (String, &'static str, CharsetFrom) {
+    fn read(bytes: &[u8], content_type: &str) -> (String, &'static str, CharsetSource) {
         let (text, name, from) = decode(bytes, Some(content_type));
         (text.into_owned(), name, from)
     }
@@ -261,12 +261,15 @@ mod tests {
             "charset=win-1251",
         ] {
             let (text, name, from) = read(CP1251, &format!("text/html; {spelling}"));
-            assert_eq!((text.as_str(), name, from), (PHRASE, "windows-1251", CharsetFrom::Header), "{spelling}");
+            assert_eq!((text.as_str(), name, from), (PHRASE, "windows-1251", CharsetSource::Header), "{spelling}");
         }
         assert_eq!(read(UTF8, "text/html;charset=utf8").0, PHRASE);
         assert_eq!(read(UTF8, "text/html; charset=UTF-8;").0, PHRASE);
-        assert_eq!(read(KOI8, "text/html; charset=koi8-r"), (PHRASE.to_owned(), "KOI8-R", CharsetFrom::Header));
-        assert_eq!(read(ISO5, "text/html; charset=iso-8859-5"), (PHRASE.to_owned(), "ISO-8859-5", CharsetFrom::Header));
+        assert_eq!(read(KOI8, "text/html; charset=koi8-r"), (PHRASE.to_owned(), "KOI8-R", CharsetSource::Header));
+        assert_eq!(
+            read(ISO5, "text/html; charset=iso-8859-5"),
+            (PHRASE.to_owned(), "ISO-8859-5", CharsetSource::Header)
+        );
     }
 
     #[test]
@@ -276,7 +279,7 @@ mod tests {
         for header in ["text/html; charset=none", "text/html", "text/html; charset="] {
             let (text, name, from) = read(&page, header);
             assert!(text.ends_with(PHRASE), "{text}");
-            assert_eq!((name, from), ("windows-1251", CharsetFrom::Meta));
+            assert_eq!((name, from), ("windows-1251", CharsetSource::Meta));
         }
     }
 
@@ -290,7 +293,7 @@ mod tests {
         xml.extend_from_slice(CP1251);
         let (text, _, from) = decode(&xml, None);
         assert!(text.ends_with(PHRASE));
-        assert_eq!(from, CharsetFrom::Meta);
+        assert_eq!(from, CharsetSource::Meta);
         let mut late = b"<head><!-- ".to_vec();
         late.extend(std::iter::repeat_n(b'x', 3000));
         late.extend_from_slice(b" --><meta charset=\"iso-8859-5\"></head><p>");
@@ -314,7 +317,7 @@ mod tests {
             let page = long(bytes);
             let (text, name, from) = read(&page, &format!("text/html; charset={wrong}"));
             assert_eq!(text, format!("{PHRASE}.\n").repeat(6), "declared {wrong}, read as {name}");
-            assert_eq!(from, CharsetFrom::Detected);
+            assert_eq!(from, CharsetSource::Detected);
         }
     }
 
@@ -324,7 +327,7 @@ mod tests {
         page.extend_from_slice(CP1251);
         let (text, _, from) = read(&page, "text/html; charset=windows-1251");
         assert!(text.ends_with(PHRASE));
-        assert_eq!(from, CharsetFrom::Header);
+        assert_eq!(from, CharsetSource::Header);
     }
 
     #[test]
@@ -334,7 +337,7 @@ mod tests {
             let (text, name, from) = decode(&page, None);
             assert_eq!(
                 (text.as_ref(), name, from),
-                (format!("{PHRASE}\n").repeat(4).as_str(), expected, CharsetFrom::Detected)
+                (format!("{PHRASE}\n").repeat(4).as_str(), expected, CharsetSource::Detected)
             );
         }
         let (text, name, _) = decode(KOI8, None);
@@ -358,11 +361,11 @@ mod tests {
         let big: Vec<u8> = html.encode_utf16().flat_map(u16::to_be_bytes).collect();
         assert_eq!(
             decode(&[b"\xff\xfe".as_slice(), &little].concat(), None),
-            (html.as_str().into(), "UTF-16LE", CharsetFrom::Bom)
+            (html.as_str().into(), "UTF-16LE", CharsetSource::Bom)
         );
         assert_eq!(
             decode(&[b"\xfe\xff".as_slice(), &big].concat(), None),
-            (html.as_str().into(), "UTF-16BE", CharsetFrom::Bom)
+            (html.as_str().into(), "UTF-16BE", CharsetSource::Bom)
         );
         assert_eq!(decode(&little, None).0, html);
         assert_eq!(decode(&big, Some("text/html; charset=utf-8")).0, html);
@@ -371,7 +374,7 @@ mod tests {
     #[test]
     fn a_utf8_mark_wins_over_the_header_and_is_not_text() {
         let page = [b"\xef\xbb\xbf".as_slice(), UTF8].concat();
-        assert_eq!(read(&page, "text/html; charset=windows-1251"), (PHRASE.to_owned(), "UTF-8", CharsetFrom::Bom));
+        assert_eq!(read(&page, "text/html; charset=windows-1251"), (PHRASE.to_owned(), "UTF-8", CharsetSource::Bom));
     }
 
     #[test]
@@ -380,7 +383,7 @@ mod tests {
         let bytes = text.as_bytes().split_last().map(|(_, head)| head).unwrap();
         let bytes = &bytes[..bytes.len() - 2];
         let (_, name, from) = decode(bytes, Some("text/html; charset=utf-8"));
-        assert_eq!((name, from), ("UTF-8", CharsetFrom::Header));
+        assert_eq!((name, from), ("UTF-8", CharsetSource::Header));
     }
 
     #[test]
@@ -411,10 +414,10 @@ mod tests {
     }
 
     #[test]
-    fn ukrainian_letters_tell_the_two_koi8_apart() {
+    fn koi8_variant_is_found_when_letters_are_ukrainian() {
         let word = "ґедзь є їжак і";
         let (bytes, _, _) = Encoding::for_label(b"koi8-u").unwrap().encode(word);
-        assert_eq!(read(&bytes, "text/html; charset=koi8-u"), (word.to_owned(), "KOI8-U", CharsetFrom::Header));
+        assert_eq!(read(&bytes, "text/html; charset=koi8-u"), (word.to_owned(), "KOI8-U", CharsetSource::Header));
     }
 
     #[test]
@@ -437,7 +440,7 @@ mod tests {
         let text = "Der Präsident äußerte sich über Größe, Straße und Übermut; le café était très cher à Besançon.";
         let (bytes, _, _) = encoding_rs::WINDOWS_1252.encode(text);
         assert_eq!(read(&bytes, "text/html; charset=iso-8859-1").0, text);
-        assert_eq!(read(&bytes, "text/html; charset=iso-8859-1").2, CharsetFrom::Header);
+        assert_eq!(read(&bytes, "text/html; charset=iso-8859-1").2, CharsetSource::Header);
     }
 
     proptest! {

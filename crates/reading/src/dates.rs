@@ -35,13 +35,13 @@ pub struct ParsedDate {
 
 /// Hours by which a page's day may differ from the UTC day. A larger difference is the date of a newspaper's next
 /// issue.
-const NIGHT: i64 = 5;
+const MAX_ZONE_HOURS: i64 = 5;
 
 impl ParsedDate {
     /// The day of `at` in the page's time zone.
     pub(super) fn local_day(&self) -> NaiveDate {
         let first = self.day.and_time(NaiveTime::MIN).and_utc();
-        let (early, late) = (first - TimeDelta::hours(NIGHT), first + TimeDelta::hours(24 + NIGHT));
+        let (early, late) = (first - TimeDelta::hours(MAX_ZONE_HOURS), first + TimeDelta::hours(24 + MAX_ZONE_HOURS));
         if !self.has_time || (early..late).contains(&self.at) { self.day } else { self.written }
     }
 }

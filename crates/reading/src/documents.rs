@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Size that a reader or model can take in at once.
-const MOST_LINES: usize = 40;
-const MOST_CHARS: usize = 1600;
+const MAX_LINES: usize = 40;
+const MAX_CHARS: usize = 1600;
 /// Characters.
-const LONGEST_HEADING: usize = 120;
+const MAX_HEADING_CHARS: usize = 120;
 /// Deeper headings are text.
-const DEEPEST: usize = 6;
+const MAX_HEADING_LEVEL: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -143,12 +143,12 @@ fn title_mark(lines: &[Line]) -> Option<Mark> {
     let rest = lines.get(at + 1..)?;
     let ends = |text: &str| text.trim_end_matches(['"', '»', '”', ')']).ends_with(['.', '!', '?', '…']);
     let is_title = title.starts_with(|c: char| c.is_uppercase() || matches!(c, '«' | '"' | '“'))
-        && title.chars().count() <= LONGEST_HEADING
+        && title.chars().count() <= MAX_HEADING_CHARS
         && !title.contains(|c: char| c.is_ascii_digit())
         && !ends(title)
         && !title.ends_with([',', ';', ':', '-', '—']);
     let next = rest.first()?;
-    let apart = !written(next) || begins_anew(&lines.get(at)?.text, &next.text, width(lines));
+    let apart = !written(next) || begins_paragraph(&lines.get(at)?.text, &next.text, width(lines));
     let prose = rest.iter().any(|line| ends(line.text.trim()));
     (is_title && apart && prose).then(|| Mark { from: at, body: at + 1, level: 1, heading: clipped(&inline(title)) })
 }
@@ -158,14 +158,14 @@ fn width(lines: &[Line]) -> usize {
 }
 
 /// Lines of a file with longer lines are paragraphs.
-const WIDEST: usize = 120;
+const MAX_LINE_CHARS: usize = 120;
 
 /// True if a line begins a paragraph. The line before is short, without trailing comma, dash or bracket; this one
 /// begins with a capital or digit.
-fn begins_anew(before: &str, line: &str, width: usize) -> bool {
+fn begins_paragraph(before: &str, line: &str, width: usize) -> bool {
     let first = line.trim_start().trim_start_matches(['«', '"', '“', '„', '(']).chars().next();
     let open = before.trim_end().ends_with([',', ';', '-', '—', '–', '(']);
-    let room = width > WIDEST || before.trim_end().chars().count() * 10 < width * 7;
+    let room = width > MAX_LINE_CHARS || before.trim_end().chars().count() * 10 < width * 7;
     room && !open && first.is_some_and(|first| first.is_uppercase() || first.is_ascii_digit())
 }
 
@@ -187,7 +187,7 @@ fn markdown_marks(lines: &[Line]) -> Vec<Mark> {
         }
         let hashes = line.text.chars().take_while(|c| matches!(c, '#' | '=')).count();
         let rest = line.text.trim_start_matches(['#', '=']);
-        if (1..=DEEPEST).contains(&hashes) && rest.starts_with(' ') && !rest.trim().is_empty() {
+        if (1..=MAX_HEADING_LEVEL).contains(&hashes) && rest.starts_with(' ') && !rest.trim().is_empty() {
             let heading = clipped(&inline(rest.trim().trim_end_matches('#')));
             marks.push(Mark { from: at, body: at + 1, level: hashes, heading });
             continue;
@@ -319,7 +319,7 @@ fn html_lines(html: &str) -> Vec<Line> {
 
 fn heading_level(name: &str) -> Option<usize> {
     let level = name.strip_prefix('h')?.parse().ok()?;
-    (1..=DEEPEST).contains(&level).then_some(level)
+    (1..=MAX_HEADING_LEVEL).contains(&level).then_some(level)
 }
 
 /// Cuts at blank lines if possible.
@@ -329,7 +329,7 @@ fn push_chunks(lines: &[Line], heading: &str, format: Format, out: &mut Vec<Sect
         let (mut chars, mut end, mut last_blank) = (0, start, None);
         while let Some(line) = lines.get(end) {
             chars += line.text.chars().count() + 1;
-            if end > start && (end - start >= MOST_LINES || chars > MOST_CHARS) {
+            if end > start && (end - start >= MAX_LINES || chars > MAX_CHARS) {
                 break;
             }
             if line.text.trim().is_empty() && end > start {
@@ -376,8 +376,8 @@ fn prose_text(lines: &[Line], width: Option<usize>) -> String {
             continue;
         }
         let item = trimmed.strip_prefix(['-', '*', '+']).filter(|rest| rest.starts_with(' ')).map(str::trim);
-        let anew = width.is_some_and(|width| begins_anew(before, &line.text, width));
-        let alone = fenced || item.is_some() || anew || trimmed.starts_with(['|', '>']);
+        let begins = width.is_some_and(|width| begins_paragraph(before, &line.text, width));
+        let alone = fenced || item.is_some() || begins || trimmed.starts_with(['|', '>']);
         before = &line.text;
         let text = if fenced { trimmed.to_owned() } else { inline(item.unwrap_or(trimmed).trim_start_matches('>')) };
         match paragraphs.last_mut().filter(|_| open && !alone) {
@@ -429,7 +429,7 @@ fn inline(text: &str) -> String {
 }
 
 fn clipped(heading: &str) -> String {
-    super::text::collapse(heading).chars().take(LONGEST_HEADING).collect()
+    super::text::collapse(heading).chars().take(MAX_HEADING_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ const MAX_ENTRIES: usize = 500;
 const MAX_SUMMARY: usize = 2000;
 const MAX_TITLE: usize = 500;
 /// Feed URLs per page. Some pages name one for each topic.
-const MAX_NAMED: usize = 50;
+const MAX_FEED_URLS: usize = 50;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Feed {
@@ -54,7 +54,7 @@ pub struct FeedEntry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoFeed {
+pub enum FeedError {
     #[error("the body is empty")]
     Empty,
     #[error("the feed URL returns a web page")]
@@ -77,14 +77,14 @@ struct Item {
 }
 
 #[derive(Debug, Default)]
-struct Read {
+struct ParsedFeed {
     title: Option<String>,
     language: Option<String>,
     items: Vec<Item>,
 }
 
 /// Reads a feed. `content_type` is the HTTP header, `url` the address after redirects.
-pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Feed, NoFeed> {
+pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<Feed, FeedError> {
     let bytes = bytes.get(..MAX_BYTES).unwrap_or(bytes);
     let text = text_of(bytes, content_type, url)?;
     let read = read_items(&text, url)?;
@@ -98,10 +98,10 @@ pub fn read_feed(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     Ok(Feed { title: read.title, language: read.language, ttl: ttl(&text), skip_hours: skip_hours(&text), entries })
 }
 
-fn text_of(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<String, NoFeed> {
-    super::work::count_marks(bytes).map_err(|_too_many| NoFeed::TooCostly)?;
+fn text_of(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<String, FeedError> {
+    super::work::count_marks(bytes).map_err(|_too_many| FeedError::TooCostly)?;
     let (decoded, _, _) = super::decode_for(bytes, content_type, url.host_str());
-    mended(&decoded)
+    repaired(&decoded)
 }
 
 fn entry(item: Item, url: &Url) -> Option<FeedEntry> {
@@ -141,18 +141,18 @@ fn clipped(markup: &str, most: usize) -> String {
 }
 
 /// Repairs the text so that a strict XML parser accepts it.
-fn mended(text: &str) -> Result<String, NoFeed> {
+fn repaired(text: &str) -> Result<String, FeedError> {
     static ROOT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(rss|feed|rdf|channel|entry|html|body|head)[\s>/:]").ok());
     if text.trim().is_empty() {
-        return Err(NoFeed::Empty);
+        return Err(FeedError::Empty);
     }
     if text.trim_start().starts_with('{') && text.contains("jsonfeed.org") {
-        return json_feed(text).ok_or(NoFeed::Other);
+        return json_feed(text).ok_or(FeedError::Other);
     }
-    let root = ROOT.as_ref().and_then(|root| root.captures(text)).ok_or(NoFeed::Other)?;
+    let root = ROOT.as_ref().and_then(|root| root.captures(text)).ok_or(FeedError::Other)?;
     if matches!(root.get(1).map(|name| name.as_str().to_ascii_lowercase()).as_deref(), Some("html" | "body" | "head")) {
-        return Err(NoFeed::WebPage);
+        return Err(FeedError::WebPage);
     }
     // Declarations before the root may be entity bombs.
     let body = root.get(0).and_then(|root| text.get(root.start()..)).unwrap_or_default();
@@ -187,7 +187,7 @@ fn mended(text: &str) -> Result<String, NoFeed> {
 
 /// Removes authors, because `feed-rs` copies all of them into every item.
 fn json_feed(text: &str) -> Option<String> {
-    let mut feed = super::json::Room::default().first(text)?;
+    let mut feed = super::json::ValueBudget::default().first(text)?;
     let fields = feed.as_object_mut()?;
     for name in ["author", "authors"] {
         fields.remove(name);
@@ -203,12 +203,12 @@ fn json_feed(text: &str) -> Option<String> {
 
 /// Decodes base64 texts, which Atom allows.
 fn without_base64(text: &str) -> Cow<'_, str> {
-    static CODED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    static BASE64_ELEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"(?x) (<[\w:]+\s[^<>]* (?: mode\s*=\s*["']base64["'] | type\s*=\s*["']application/octet-stream["'] )[^<>]*>)
                        ([A-Za-z0-9+/=\s]+) </"#)
         .ok()
     });
-    let Some(coded) = CODED.as_ref() else { return Cow::Borrowed(text) };
+    let Some(coded) = BASE64_ELEMENT.as_ref() else { return Cow::Borrowed(text) };
     coded.replace_all(text, |found: &Captures<'_>| {
         let code: String = found[2].split_whitespace().collect();
         let decoded = BASE64_STANDARD.decode(code).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -259,11 +259,11 @@ fn push_reference<'a>(here: &'a str, out: &mut String) -> &'a str {
     after.get(name.len() + 1..).unwrap_or_default()
 }
 
-fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
+fn read_items(text: &str, url: &Url) -> Result<ParsedFeed, FeedError> {
     let parser = feed_rs::parser::Builder::new().base_uri(Some(url.as_str())).timestamp_parser(date).build();
     let strict = parser.parse(text.as_bytes()).ok().map(from_feed);
     if text.starts_with('{') {
-        return strict.ok_or(NoFeed::Other);
+        return strict.ok_or(FeedError::Other);
     }
     let scanned = scan(text);
     match strict {
@@ -271,13 +271,13 @@ fn read_items(text: &str, url: &Url) -> Result<Read, NoFeed> {
         Some(strict) if strict.items.len() >= scanned.items.len() => Ok(filled(strict, &scanned)),
         strict => {
             let is_feed = !scanned.items.is_empty() || strict.is_some() || scanned.title.is_some();
-            if is_feed { Ok(scanned) } else { Err(NoFeed::Other) }
+            if is_feed { Ok(scanned) } else { Err(FeedError::Other) }
         }
     }
 }
 
 /// Adds what only the scan finds: a date under another name, a URL in a `guid`.
-fn filled(mut strict: Read, scanned: &Read) -> Read {
+fn filled(mut strict: ParsedFeed, scanned: &ParsedFeed) -> ParsedFeed {
     strict.title = strict.title.filter(|title| !title.is_empty()).or_else(|| scanned.title.clone());
     strict.language = strict.language.or_else(|| scanned.language.clone());
     if strict.items.len() == scanned.items.len() {
@@ -304,7 +304,7 @@ fn goes_on(own: &str, other: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start().starts_with('<') && !clipped(rest, 1).is_empty())
 }
 
-fn from_feed(feed: feed_rs::model::Feed) -> Read {
+fn from_feed(feed: feed_rs::model::Feed) -> ParsedFeed {
     let items = feed.entries.into_iter().map(|entry| {
         let is_page = |link: &&feed_rs::model::Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
         let link = entry.links.iter().find(is_page).or_else(|| entry.links.iter().find(|link| link.rel.is_none()));
@@ -320,18 +320,18 @@ fn from_feed(feed: feed_rs::model::Feed) -> Read {
             base: entry.base,
         }
     });
-    Read {
+    ParsedFeed {
         title: feed.title.map(|text| clipped(&text.content, MAX_TITLE)),
         language: feed.language,
         items: items.collect(),
     }
 }
 
-fn scan(text: &str) -> Read {
-    const WHOLE: [&str; 4] = ["encoded", "content", "fullitem", "body"];
+fn scan(text: &str) -> ParsedFeed {
+    const FULL_TEXT_TAGS: [&str; 4] = ["encoded", "content", "fullitem", "body"];
     static START: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?i)<(?:[a-z0-9_]+:)?(?:item|entry)(?:\s[^>]*)?>").ok());
-    let Some(start) = START.as_ref() else { return Read::default() };
+    let Some(start) = START.as_ref() else { return ParsedFeed::default() };
     let starts: Vec<usize> = start.find_iter(text).map(|found| found.end()).take(MAX_ENTRIES).collect();
     let head = text.get(..starts.first().copied().unwrap_or(text.len())).unwrap_or_default();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
@@ -350,15 +350,15 @@ fn scan(text: &str) -> Read {
         Some(Item {
             link: link.or(guid).map(|link| html_escape::decode_html_entities(link.trim()).into_owned()),
             title: element(block, "title"),
-            summary: first(&["description", "summary"]).or_else(|| first(&WHOLE)),
-            content: first(&WHOLE),
+            summary: first(&["description", "summary"]).or_else(|| first(&FULL_TEXT_TAGS)),
+            content: first(&FULL_TEXT_TAGS),
             date: dates.iter().find_map(|name| date(&element(block, name)?)),
             language: None,
             base: None,
         })
     });
     let (title, language) = (element(head, "title").map(|title| clipped(&title, MAX_TITLE)), element(head, "language"));
-    Read { title, language, items: items.collect() }
+    ParsedFeed { title, language, items: items.collect() }
 }
 
 /// The content of the first element with this local name, in any namespace.
@@ -436,7 +436,7 @@ pub fn feeds_of_page(html: &str, url: &Url) -> Vec<Url> {
         let rest = super::text::cut(html.get(opening.start()..)?, 2_000);
         rest.split_once('>').map(|(tag, _)| tag)
     });
-    for tag in tags.filter(|tag| kind.is_match(tag)).take(MAX_NAMED) {
+    for tag in tags.filter(|tag| kind.is_match(tag)).take(MAX_FEED_URLS) {
         let Some(value) = href.captures(tag).and_then(|parts| parts.iter().skip(1).flatten().next()) else { continue };
         let Ok(feed) = url.join(&html_escape::decode_html_entities(value.as_str())) else { continue };
         let is_news = matches!(feed.scheme(), "http" | "https") && !feed.path().contains("comments");

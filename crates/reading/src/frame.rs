@@ -9,20 +9,20 @@ use std::ops::{Range, RangeInclusive};
 use dom_query::NodeId;
 
 use super::boilerplate;
-use super::naming::{Noise, Place};
+use super::naming::{ContainerKind, Noise};
 use super::others::others;
 use super::outline::{Block, Kind, Outline, Part};
 
 /// Minimum weight of an element that is named as the article.
-const ENOUGH: usize = 200;
+const MIN_ARTICLE_WEIGHT: usize = 200;
 /// With fewer characters, the article may have been dropped.
-const SPARSE: usize = 250;
+const MIN_COMPLETE_CHARS: usize = 250;
 /// With fewer characters, nothing was found.
-const NOTHING: usize = 100;
+const MIN_FOUND_CHARS: usize = 100;
 /// Minimum characters of a paragraph that is a sentence.
 const MIN_SENTENCE: usize = 25;
 /// Blocks between a title and its article.
-const LEAD_BLOCKS: usize = 25;
+const MAX_LEAD_BLOCKS: usize = 25;
 
 struct Sums(Vec<Sum>);
 
@@ -80,9 +80,9 @@ pub(super) fn article(outline: &mut Outline, scope: Option<NodeId>, title: Optio
     // A theme may name the article like surroundings, and a thread consists of comments.
     let passes = [
         (Noise::Line..=Noise::Comments, usize::MAX),
-        (Noise::Certain..=Noise::Comments, SPARSE),
-        (Noise::Comments..=Noise::Comments, SPARSE),
-        (Noise::Certain..=Noise::Certain, NOTHING),
+        (Noise::Certain..=Noise::Comments, MIN_COMPLETE_CHARS),
+        (Noise::Comments..=Noise::Comments, MIN_COMPLETE_CHARS),
+        (Noise::Certain..=Noise::Certain, MIN_FOUND_CHARS),
     ];
     for (believed, least) in passes {
         if length(&best) >= least {
@@ -125,7 +125,7 @@ fn hidden(outline: &Outline) -> Vec<Range<usize>> {
         blocks.map(|(block, _)| block.chars.saturating_sub(block.linked)).sum::<usize>()
     };
     let seen = prose(0);
-    if seen >= ENOUGH && seen * 2 >= prose(2) { ranges } else { Vec::new() }
+    if seen >= MIN_ARTICLE_WEIGHT && seen * 2 >= prose(2) { ranges } else { Vec::new() }
 }
 
 /// Returns every prose line outside the parts that [`article`] dropped.
@@ -213,7 +213,7 @@ fn drop_noise(outline: &mut Outline, believed: &RangeInclusive<Noise>) {
         let most = match noise {
             _ if is_around || inside.titles > 0 => 3,
             _ if is_apart => 100,
-            Noise::Certain | Noise::Comments if part.names.place <= Place::Story => 3,
+            Noise::Certain | Noise::Comments if part.names.container <= ContainerKind::Story => 3,
             Noise::Comments => 9,
             Noise::Certain => 6,
             Noise::Teaser | Noise::Teasers | Noise::Likely => 5,
@@ -270,8 +270,9 @@ fn restore(blocks: &mut [Block]) {
 
 /// Returns the element most surely named as the article, unless most of the prose is elsewhere.
 fn frame(outline: &Outline, sums: &Sums, scope: Option<NodeId>) -> Range<usize> {
-    let place = |part: &Part| if Some(part.id) == scope { Place::Body } else { part.names.place };
-    let named = surest(outline.parts.iter().filter(|part| part.names.place < Place::Elsewhere), sums, place);
+    let container = |part: &Part| if Some(part.id) == scope { ContainerKind::Body } else { part.names.container };
+    let named =
+        surest(outline.parts.iter().filter(|part| part.names.container < ContainerKind::Elsewhere), sums, container);
     let widest = widest(outline, sums);
     named.filter(|named| sums.within(named).weight * 2 >= sums.within(&widest).weight).unwrap_or(widest)
 }
@@ -283,26 +284,26 @@ fn anchor(outline: &Outline, sums: &Sums) -> Option<Range<usize>> {
         if part.names.noise >= Noise::Likely {
             until = until.max(part.blocks.end);
         }
-        part.blocks.start >= until && part.names.place <= Place::Story
+        part.blocks.start >= until && part.names.container <= ContainerKind::Story
     });
-    surest(clean, sums, |part| part.names.place)
+    surest(clean, sums, |part| part.names.container)
 }
 
 /// Returns the heaviest part in the best place, or the innermost part with 95 % of its weight.
 fn surest<'a>(
     parts: impl Iterator<Item = &'a Part>,
     sums: &Sums,
-    place: impl Fn(&Part) -> Place,
+    container: impl Fn(&Part) -> ContainerKind,
 ) -> Option<Range<usize>> {
-    let mut best: Option<(Place, usize, &Part)> = None;
+    let mut best: Option<(ContainerKind, usize, &Part)> = None;
     for part in parts {
-        let (place, weight) = (place(part), sums.within(&part.blocks).weight);
-        let is_better = |(other, most, last): (Place, usize, &Part)| {
+        let (container, weight) = (container(part), sums.within(&part.blocks).weight);
+        let is_better = |(other, most, last): (ContainerKind, usize, &Part)| {
             let is_inside = part.blocks.end <= last.blocks.end && weight * 20 >= most * 19;
-            place < other || (place == other && (weight > most || is_inside))
+            container < other || (container == other && (weight > most || is_inside))
         };
-        if weight >= ENOUGH && best.is_none_or(is_better) {
-            best = Some((place, weight, part));
+        if weight >= MIN_ARTICLE_WEIGHT && best.is_none_or(is_better) {
+            best = Some((container, weight, part));
         }
     }
     best.map(|(_, _, part)| part.blocks.clone())
@@ -340,7 +341,7 @@ fn lead(blocks: &[Block], sums: &Sums, frame: &Range<usize>) -> Vec<usize> {
         return Vec::new();
     }
     let is = |at: usize, what: fn(&Block) -> bool| blocks.get(at).is_some_and(what);
-    let before = frame.start.saturating_sub(LEAD_BLOCKS)..frame.start;
+    let before = frame.start.saturating_sub(MAX_LEAD_BLOCKS)..frame.start;
     let Some(title) = before.rev().find(|at| is(*at, |block| block.kind == Kind::Title)) else { return Vec::new() };
     let is_lead = |block: &Block| block.dropped == Noise::None && block.chars >= 50 && block.linked * 3 < block.chars;
     (title + 1..frame.start).filter(|at| is(*at, is_lead)).take(3).collect()

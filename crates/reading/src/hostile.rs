@@ -2,9 +2,9 @@
 //! pieces at places where a parser has most work.
 
 /// A splitmix64 random number generator, so that a seed always gives the same page.
-struct Dice(u64);
+struct SplitMix64(u64);
 
-impl Dice {
+impl SplitMix64 {
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -180,51 +180,51 @@ const SCRIPTS: [&str; 8] = [
 
 /// Returns the page of a seed, about `size` bytes long.
 pub(super) fn page(seed: u64, size: usize) -> String {
-    let mut dice = Dice(seed);
+    let mut rng = SplitMix64(seed);
     let mut html = String::from("<!doctype html><html><head><title>The title of a hostile page</title></head><body>");
-    if dice.below(3) == 0 {
+    if rng.below(3) == 0 {
         html.push_str("<article><h1>The title of a hostile page</h1>");
     }
-    let parts = 1 + dice.below(4);
+    let parts = 1 + rng.below(4);
     for part in 0..parts {
         let room = (size.saturating_sub(html.len())) / (parts - part);
-        match dice.below(8) {
-            0 => block(&mut html, &mut dice, room, "<script type=application/ld+json>", &JSON),
-            1 => block(&mut html, &mut dice, room, "<script>", &SCRIPTS),
-            2 => block(&mut html, &mut dice, room, "<script type=application/json>", &JSON),
-            _ => markup(&mut html, &mut dice, room),
+        match rng.below(8) {
+            0 => block(&mut html, &mut rng, room, "<script type=application/ld+json>", &JSON),
+            1 => block(&mut html, &mut rng, room, "<script>", &SCRIPTS),
+            2 => block(&mut html, &mut rng, room, "<script type=application/json>", &JSON),
+            _ => markup(&mut html, &mut rng, room),
         }
     }
     html
 }
 
-fn block(html: &mut String, dice: &mut Dice, room: usize, opening: &str, pieces: &[&str]) {
+fn block(html: &mut String, rng: &mut SplitMix64, room: usize, opening: &str, pieces: &[&str]) {
     html.push_str(opening);
-    if dice.below(2) == 0 {
-        html.push_str(dice.of(pieces));
+    if rng.below(2) == 0 {
+        html.push_str(rng.of(pieces));
     }
-    let own: Vec<&str> = (0..=dice.below(3)).map(|_| dice.of(pieces)).collect();
-    repeat(html, dice, &own.concat(), room);
+    let own: Vec<&str> = (0..=rng.below(3)).map(|_| rng.of(pieces)).collect();
+    repeat(html, rng, &own.concat(), room);
     html.push_str("</script>");
 }
 
-fn markup(html: &mut String, dice: &mut Dice, room: usize) {
-    html.push_str(dice.of(&PLACES));
-    let tag = |dice: &mut Dice| match dice.below(3) {
-        0 => format!("</{}>", dice.of(&NAMES)),
-        _ => format!("<{}{}>{}", dice.of(&NAMES), dice.of(&ATTRIBUTES), dice.of(&TEXTS)),
+fn markup(html: &mut String, rng: &mut SplitMix64, room: usize) {
+    html.push_str(rng.of(&PLACES));
+    let tag = |rng: &mut SplitMix64| match rng.below(3) {
+        0 => format!("</{}>", rng.of(&NAMES)),
+        _ => format!("<{}{}>{}", rng.of(&NAMES), rng.of(&ATTRIBUTES), rng.of(&TEXTS)),
     };
-    let runs = 1 + dice.below(3);
+    let runs = 1 + rng.below(3);
     for _ in 0..runs {
-        let unit: String = (0..=dice.below(4)).map(|_| tag(dice)).collect::<Vec<_>>().concat();
-        repeat(html, dice, &unit, room / runs);
+        let unit: String = (0..=rng.below(4)).map(|_| tag(rng)).collect::<Vec<_>>().concat();
+        repeat(html, rng, &unit, room / runs);
     }
 }
 
 /// Repeats a piece, each time with another number.
-fn repeat(html: &mut String, dice: &mut Dice, piece: &str, room: usize) {
+fn repeat(html: &mut String, rng: &mut SplitMix64, piece: &str, room: usize) {
     let end = html.len() + room;
-    let mut number = dice.below(1_000);
+    let mut number = rng.below(1_000);
     while html.len() < end && !piece.is_empty() {
         if piece.contains('#') {
             html.push_str(&piece.replace('#', &number.to_string()));

@@ -7,34 +7,34 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::{Map, Value};
 
 /// Weight of the values of a page's JSON, in units of about 32 bytes (13 MB in all).
-const WEIGHT: usize = 400_000;
+const MAX_WEIGHT: usize = 400_000;
 /// Consecutive values in a text. Before each, the reader counts all previous lines.
-const MAX_SEVERAL: usize = 50;
-const OF_OBJECT: usize = 20;
+const MAX_VALUES: usize = 50;
+const OBJECT_WEIGHT: usize = 20;
 
 /// Remaining weight. Values beyond it are skipped.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ValueBudget {
     left: Cell<usize>,
 }
 
-impl Default for Room {
+impl Default for ValueBudget {
     fn default() -> Self {
-        Self { left: Cell::new(WEIGHT) }
+        Self { left: Cell::new(MAX_WEIGHT) }
     }
 }
 
-impl Room {
+impl ValueBudget {
     /// Returns the value at the start of a text.
     pub(super) fn first(&self, text: &str) -> Option<Value> {
         Seed(self).deserialize(&mut serde_json::Deserializer::from_str(text)).ok()
     }
 
-    /// Returns the consecutive values of a text, at most [`MAX_SEVERAL`]. `None` without a value or with other content.
+    /// Returns the consecutive values of a text, at most [`MAX_VALUES`]. `None` without a value or with other content.
     pub(super) fn all(&self, text: &str) -> Option<Vec<Value>> {
         let mut values = Vec::new();
         let mut reader = serde_json::Deserializer::from_str(text);
-        while values.len() < MAX_SEVERAL && reader.end().is_err() {
+        while values.len() < MAX_VALUES && reader.end().is_err() {
             values.push(Seed(self).deserialize(&mut reader).ok()?);
         }
         (!values.is_empty()).then_some(values)
@@ -47,7 +47,7 @@ impl Room {
     }
 }
 
-struct Seed<'r>(&'r Room);
+struct Seed<'r>(&'r ValueBudget);
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Value;
@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
-        while self.0.take(if map.is_empty() { OF_OBJECT } else { 3 }) {
+        while self.0.take(if map.is_empty() { OBJECT_WEIGHT } else { 3 }) {
             let Some(key) = entries.next_key::<String>()? else { return Ok(Value::Object(map)) };
             map.insert(key, entries.next_value_seed(Seed(self.0))?);
         }
@@ -122,22 +122,22 @@ mod tests {
         let text = r#"{"a":[1,-2,3.5,true,null,"б\n"],"b":{"c":[]},"d":{}} [7]"#;
         let expected: Vec<Value> =
             serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().unwrap();
-        assert_eq!(Room::default().all(text).unwrap(), expected);
-        assert_eq!(Room::default().first(text).as_ref(), expected.first());
+        assert_eq!(ValueBudget::default().all(text).unwrap(), expected);
+        assert_eq!(ValueBudget::default().first(text).as_ref(), expected.first());
         for broken in ["", "  ", "{", "[1] x", "{\"a\":}"] {
-            assert_eq!(Room::default().all(broken), None, "{broken}");
+            assert_eq!(ValueBudget::default().all(broken), None, "{broken}");
         }
     }
 
     #[test]
-    fn a_page_of_small_values_is_read_to_its_room() {
+    fn page_of_small_values_is_read_to_its_budget() {
         for (one, weight) in [("{},", 20), ("[],", 4), ("0,", 1), ("{\"a\":0},", 20)] {
             let text = format!("[{}0]", one.repeat(1_000_000 / one.len()));
-            let room = Room::default();
-            let values = room.all(&text).unwrap();
+            let budget = ValueBudget::default();
+            let values = budget.all(&text).unwrap();
             let held = values.first().and_then(Value::as_array).map_or(0, Vec::len);
-            assert!(held <= WEIGHT / weight, "{one}: {held}");
-            assert_eq!(room.all(&text).unwrap(), [Value::Array(Vec::new())], "nothing is left for the next block");
+            assert!(held <= MAX_WEIGHT / weight, "{one}: {held}");
+            assert_eq!(budget.all(&text).unwrap(), [Value::Array(Vec::new())], "nothing is left for the next block");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::json::Room;
+use super::json::ValueBudget;
 use super::text;
 
 const MAX_BLOCK_BYTES: usize = 1024 * 1024;
@@ -20,13 +20,13 @@ pub(super) struct JsonLd {
 
 pub(super) fn read<S: AsRef<str>>(blocks: &[S]) -> JsonLd {
     let mut found = JsonLd::default();
-    let room = Room::default();
+    let budget = ValueBudget::default();
     for block in blocks {
         let block = text::cut(block.as_ref(), MAX_BLOCK_BYTES);
         if block.trim().is_empty() {
             continue;
         }
-        let values = parse(block, &room);
+        let values = parse(block, &budget);
         found.unreadable |= values.is_empty();
         found.values.extend(values);
     }
@@ -43,14 +43,14 @@ impl JsonLd {
 }
 
 /// Empty if the block cannot be repaired.
-fn parse(block: &str, room: &Room) -> Vec<Value> {
+fn parse(block: &str, budget: &ValueBudget) -> Vec<Value> {
     let bare = unwrap(block);
-    if let Some(values) = room.all(bare) {
+    if let Some(values) = budget.all(bare) {
         return values;
     }
     let decoded = (bare.contains("&quot;") && bare.matches('"').count() < 2)
         .then(|| html_escape::decode_html_entities(bare).into_owned());
-    room.all(&mend(decoded.as_deref().unwrap_or(bare))).unwrap_or_default()
+    budget.all(&repair(decoded.as_deref().unwrap_or(bare))).unwrap_or_default()
 }
 
 /// Removes byte-order marks, comments, CDATA and a final semicolon.
@@ -72,7 +72,7 @@ fn unwrap(block: &str) -> &str {
 
 /// Repairs JSON in one linear pass: control characters and unescaped quotes in strings, invalid escapes, lone
 /// surrogates, trailing commas.
-fn mend(text: &str) -> String {
+fn repair(text: &str) -> String {
     let characters: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len() + 64);
     let mut containers: Vec<char> = Vec::new();
@@ -181,7 +181,7 @@ fn push_escape(out: &mut String, rest: &[char]) -> usize {
 
 /// Properties that contain the page's own subject. Others ("isRelatedTo", "citation", lists of teasers) describe other
 /// pages.
-const DESCENDS: [&str; 11] = [
+const SUBJECT_PROPERTIES: [&str; 11] = [
     "mainEntity",
     "mainEntityOfPage",
     "review",
@@ -200,7 +200,7 @@ fn flatten<'v>(value: &'v Value, nodes: &mut Vec<&'v Map<String, Value>>) {
         Value::Array(values) => values.iter().for_each(|value| flatten(value, nodes)),
         Value::Object(map) if nodes.len() < MAX_NODES => {
             nodes.push(map);
-            let inner = DESCENDS.iter().filter_map(|key| map.get(*key)).filter(|value| !value.is_string());
+            let inner = SUBJECT_PROPERTIES.iter().filter_map(|key| map.get(*key)).filter(|value| !value.is_string());
             map.get("@graph").into_iter().chain(inner).for_each(|value| flatten(value, nodes));
         }
         _ => {}
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_blocks_are_mended() {
+    fn block_is_repaired_when_it_is_broken() {
         for block in [
             "{\"@type\":\"Claim\",\"name\":\"a b\"}",
             "\u{feff}{\"@type\":\"Claim\",\"name\":\"a b\"};",
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn unescaped_quotes_and_bad_escapes_are_mended() {
+    fn block_is_repaired_when_quotes_or_escapes_are_wrong() {
         let node = first(r#"{"@type":"ClaimReview","claimReviewed":"He said "never", and "always", twice","url":"u"}"#);
         assert_eq!(string(&node, "claimReviewed").as_deref(), Some(r#"He said "never", and "always", twice"#));
         assert_eq!(string(&node, "url").as_deref(), Some("u"));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn hopeless_blocks_are_said_to_be_unreadable() {
+    fn block_is_unreadable_when_it_cannot_be_repaired() {
         assert!(read(&["{\"@type\": Claim"]).unreadable);
         assert!(read(&[format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000))]).unreadable, "depth is bounded");
         assert!(!read(&["  "]).unreadable);
@@ -375,10 +375,10 @@ mod tests {
         }
 
         #[test]
-        fn valid_json_survives_the_mending(name in "[a-zA-Z0-9 .!?а-яё]{0,30}", number in any::<i32>()) {
+        fn json_is_unchanged_when_it_is_valid(name in "[a-zA-Z0-9 .!?а-яё]{0,30}", number in any::<i32>()) {
             let value = serde_json::json!({"name": name, "list": [number, {"inner": name}], "flag": true});
-            let mended: Value = serde_json::from_str(&mend(&value.to_string())).unwrap();
-            prop_assert_eq!(mended, value);
+            let repaired: Value = serde_json::from_str(&repair(&value.to_string())).unwrap();
+            prop_assert_eq!(repaired, value);
         }
     }
 }

@@ -88,13 +88,13 @@ impl std::error::Error for Junk {}
 /// Shorter texts cannot contain a passage and its context.
 const MIN_CHARS: usize = 80;
 /// A page with more text is an article, whatever its title.
-const WALL_CHARS: usize = 1_500;
+const MAX_WALL_CHARS: usize = 1_500;
 /// Browser checks and parked domains have less text.
-const BOT_CHARS: usize = 600;
+const MAX_BOT_CHARS: usize = 600;
 /// Notices such as "you need to enable JavaScript to run this app" have less text.
-const SHELL_CHARS: usize = 300;
+const MAX_SHELL_CHARS: usize = 300;
 /// Teasers have less text.
-const TEASER_CHARS: usize = 1_000;
+const MAX_TEASER_CHARS: usize = 1_000;
 
 static BOT_TITLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -160,7 +160,7 @@ static LOGIN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-static PARKED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static PARKED_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:this |the )?domain(?: name)? (?:\S+ )?(?:is|may be) (?:for sale|parked|available for (?:purchase|sale))|buy this domain|domain has expired|this (?:web ?page|domain) is parked|",
         r"(?:этот )?домен (?:\S+ )?(?:прода[её]тся|припаркован|свободен|зарегистрирован в)|купить (?:этот )?домен|домен (?:\S+ )?(?:продається|припарковано)|",
@@ -168,7 +168,7 @@ static PARKED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-static WANTS_SCRIPTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static SCRIPT_NOTICE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:enable|turn on|requires?|need to (?:enable|run)|activate|without) javascript|javascript (?:is (?:disabled|required|not enabled)|to run this app|enabled)|",
         r"(?:включите|требуется|необходимо включить|отключ[её]н|увімкніть|потрібен) javascript|javascript (?:отключ[её]н|вимкнено|deaktiviert|désactivé)|",
@@ -177,8 +177,8 @@ static WANTS_SCRIPTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Words of a page that replaces a missing one. [`WAY_ON`] has its links.
-static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Words of a page that replaces a missing one. [`WAY_ON_TEXT`] has its links.
+static GONE_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:can(?:no|['’])?t|could ?n[o'’]t|unable to) find (?:that|this|the) (?:page|article|story)|",
         r"(?:page|article|story|content) (?:that )?you(?:['’]re| are| were|['’]ve| have)? (?:looking for|requested|tried|trying)|",
@@ -190,7 +190,7 @@ static GONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
     .ok()
 });
-static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static WAY_ON_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)(?:use (?:our|the)|try (?:the|our|a)) (?:site )?search|(?:go|return|back|head|visit) (?:back )?(?:to )?(?:the|our) (?:front|home|main) ?page|",
         r"воспользу\w+ поиском|попробу\w+ поиск|(?:на|к) главн(?:ую|ой)(?: страниц\w+)?(?:[.,;!]|$)|скориста\w+ пошуком|спробу\w+ пошук|на головну(?: сторінку)?(?:[.,;!]|$)"
@@ -199,16 +199,16 @@ static WAY_ON: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stated {
+pub(super) struct ArticleMarkup {
     /// `isAccessibleForFree`.
     pub(super) is_free: Option<bool>,
     /// The markup dates the article with the page's title.
     pub(super) is_article: bool,
 }
 
-const ARTICLE_CHARS: usize = 200;
+const MIN_ARTICLE_CHARS: usize = 200;
 /// Letters after the bot-check words. Bot checks have fewer.
-const TITLE_REST: usize = 20;
+const MAX_BOT_TITLE_REST: usize = 20;
 
 /// True if the title continues after the bot-check words: "Just a moment that changed the war".
 fn goes_on(title: &str) -> bool {
@@ -218,7 +218,7 @@ fn goes_on(title: &str) -> bool {
         .iter()
         .filter_map(|mark| rest.split(mark).next())
         .min_by_key(|part| part.len());
-    rest.is_some_and(|rest| text::letters(rest).chars().count() > TITLE_REST)
+    rest.is_some_and(|rest| text::letters(rest).chars().count() > MAX_BOT_TITLE_REST)
 }
 
 /// Judges a page by its title, forms, address and text. `whole` returns the page's bounded text, needed only if the main
@@ -226,7 +226,7 @@ fn goes_on(title: &str) -> bool {
 pub(super) fn judge(
     page: &Page,
     main: &MainText,
-    stated: Stated,
+    stated: ArticleMarkup,
     url: &Url,
     whole: impl FnOnce() -> String,
 ) -> Option<Junk> {
@@ -234,25 +234,27 @@ pub(super) fn judge(
     let chars: usize = paragraphs.iter().map(|paragraph| paragraph.chars().count()).sum();
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
     let titles = || page.title.iter().chain(&page.headings);
-    let is_article = stated.is_article && chars >= ARTICLE_CHARS;
+    let is_article = stated.is_article && chars >= MIN_ARTICLE_CHARS;
     let titled = |regex: &Option<Regex>| {
         !is_article && titles().any(|title| title.chars().count() <= 120 && is_match(regex, title))
     };
-    let said = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
+    let in_text = |regex: &Option<Regex>| paragraphs.iter().any(|paragraph| is_match(regex, paragraph));
     // Extraction drops a barrier's own text as boilerplate.
-    let whole = if chars < TEASER_CHARS / 2 { whole() } else { String::new() };
-    let around = |regex: &Option<Regex>| said(regex) || is_match(regex, &whole);
-    if chars < WALL_CHARS {
+    let whole = if chars < MAX_TEASER_CHARS / 2 { whole() } else { String::new() };
+    let anywhere = |regex: &Option<Regex>| in_text(regex) || is_match(regex, &whole);
+    if chars < MAX_WALL_CHARS {
         // Articles about captchas contain these words too.
-        let words = [titled(&BOT_TITLE), around(&BOT_TEXT), page.has_challenge];
+        let words = [titled(&BOT_TITLE), anywhere(&BOT_TEXT), page.has_challenge];
         let is_title_alone = matches!(words, [true, false, _]) && titles().any(|title| goes_on(title));
-        let needed = if chars < BOT_CHARS && !is_title_alone { 1 } else { 2 };
+        let needed = if chars < MAX_BOT_CHARS && !is_title_alone { 1 } else { 2 };
         // Many sites have a challenge script on all pages.
         let counted = words.into_iter().filter(|word| *word).count() - usize::from(words == [false, false, true]);
         if counted >= needed || (page.has_challenge && chars < MIN_CHARS * 3) {
             return Some(Junk::BotWall);
         }
-        if chars < BOT_CHARS && (titled(&PARKED) || around(&PARKED)) || (page.has_parking && chars < TEASER_CHARS) {
+        if chars < MAX_BOT_CHARS && (titled(&PARKED_TEXT) || anywhere(&PARKED_TEXT))
+            || (page.has_parking && chars < MAX_TEASER_CHARS)
+        {
             return Some(Junk::Parked);
         }
         if titled(&NOT_FOUND_TITLE) {
@@ -261,29 +263,29 @@ pub(super) fn judge(
         if titled(&ERROR_TITLE) {
             return Some(Junk::ErrorPage);
         }
-        if chars < BOT_CHARS && !stated.is_article && stands_in(page, paragraphs) {
+        if chars < MAX_BOT_CHARS && !stated.is_article && is_replacement_page(page, paragraphs) {
             return Some(Junk::SoftNotFound);
         }
     }
-    if chars < TEASER_CHARS {
-        if chars < TEASER_CHARS / 2
+    if chars < MAX_TEASER_CHARS {
+        if chars < MAX_TEASER_CHARS / 2
             && ((page.has_password_field && (titled(&LOGIN_TEXT) || chars < 200))
-                || (is_login_path(url) && (said(&LOGIN_TEXT) || titled(&LOGIN_TEXT))))
+                || (is_login_path(url) && (in_text(&LOGIN_TEXT) || titled(&LOGIN_TEXT))))
         {
             return Some(Junk::Login);
         }
         // A free page has subscription offers in its header and footer.
-        let is_walled = if stated.is_free == Some(true) { said(&PAYWALL_TEXT) } else { around(&PAYWALL_TEXT) };
-        if is_walled || said(&SUBSCRIBER_TEXT) || stated.is_free == Some(false) {
+        let is_walled = if stated.is_free == Some(true) { in_text(&PAYWALL_TEXT) } else { anywhere(&PAYWALL_TEXT) };
+        if is_walled || in_text(&SUBSCRIBER_TEXT) || stated.is_free == Some(false) {
             return Some(Junk::Paywall);
         }
     }
-    if chars < SHELL_CHARS {
+    if chars < MAX_SHELL_CHARS {
         // Redirects in the page are not followed.
         if page.meta(&["refresh"]).is_some_and(leads_elsewhere) || (page.leaves_by_script && chars < MIN_CHARS) {
             return Some(Junk::RedirectPage);
         }
-        if around(&WANTS_SCRIPTS) || (chars < MIN_CHARS && (page.has_script_root || page.wants_scripts)) {
+        if anywhere(&SCRIPT_NOTICE) || (chars < MIN_CHARS && (page.has_script_root || page.requires_scripts)) {
             return Some(Junk::ScriptOnly);
         }
     }
@@ -298,15 +300,15 @@ pub(super) fn judge(
 }
 
 /// True if the page says that an article is gone and, next to it, where to go instead.
-fn stands_in(page: &Page, paragraphs: &[String]) -> bool {
+fn is_replacement_page(page: &Page, paragraphs: &[String]) -> bool {
     let is_match = |regex: &Option<Regex>, text: &str| regex.as_ref().is_some_and(|regex| regex.is_match(text));
-    let sends_on = |some: &[String]| some.iter().any(|paragraph| is_match(&WAY_ON, paragraph));
-    let says_gone = |(at, paragraph): (usize, &String)| {
+    let sends_on = |some: &[String]| some.iter().any(|paragraph| is_match(&WAY_ON_TEXT, paragraph));
+    let is_gone = |(at, paragraph): (usize, &String)| {
         let near = paragraphs.get(at.saturating_sub(1)..(at + 2).min(paragraphs.len())).unwrap_or_default();
-        is_match(&GONE, paragraph) && sends_on(near)
+        is_match(&GONE_TEXT, paragraph) && sends_on(near)
     };
-    page.headings.iter().any(|head| is_match(&GONE, head)) && sends_on(paragraphs)
-        || paragraphs.iter().enumerate().any(says_gone)
+    page.headings.iter().any(|head| is_match(&GONE_TEXT, head)) && sends_on(paragraphs)
+        || paragraphs.iter().enumerate().any(is_gone)
 }
 
 fn is_login_path(url: &Url) -> bool {

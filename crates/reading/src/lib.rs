@@ -52,7 +52,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 use url::Url;
 
 pub use canonical::{canonical_url, led_home, registered_domain};
-pub use charset::{CharsetFrom, decode, decode_for};
+pub use charset::{CharsetSource, decode, decode_for};
 pub use claim_review::MarkupReview;
 pub use dates::{ParsedDate, parse_date, parse_dated};
 pub use junk::Junk;
@@ -157,7 +157,7 @@ pub fn read_page(bytes: &[u8], content_type: Option<&str>, url: &Url) -> Result<
     let claim_reviews = claim_review::without_repeats(claim_reviews);
     let mut main = main_text::read(&document, stated.body.as_deref(), page.body_scope, stated.title.as_deref());
     let judge = |main: &main_text::MainText| {
-        let stated = junk::Stated { is_free: stated.accessible_for_free, is_article: stated.is_article };
+        let stated = junk::ArticleMarkup { is_free: stated.accessible_for_free, is_article: stated.is_article };
         junk::judge(&page, main, stated, url, || page::text_of(&document))
     };
     let mut judged = judge(&main);
@@ -211,7 +211,7 @@ fn plain_text(decoded: &str, charset: &'static str, url: &Url) -> Result<Article
     let paragraphs: Vec<String> =
         normalised.split("\n\n").map(text::collapse).filter(|paragraph| !paragraph.is_empty()).collect();
     let main = main_text::MainText { paragraphs, method: Method::Fallback, blocks: Vec::new() };
-    match junk::judge(&page::Page::default(), &main, junk::Stated::default(), url, String::new) {
+    match junk::judge(&page::Page::default(), &main, junk::ArticleMarkup::default(), url, String::new) {
         Some(reason) => Err(reason),
         None => Ok(Article { paragraphs: main.paragraphs, charset, published_at: None, ..Article::default() }),
     }

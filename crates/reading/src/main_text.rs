@@ -9,7 +9,7 @@ use super::outline::Block;
 use super::{Method, boilerplate, frame, outline, text};
 
 /// A shorter article, in bytes, is compared with the page's prose.
-const SPARSE: usize = 1_200;
+const MIN_COMPLETE_BYTES: usize = 1_200;
 
 #[derive(Debug)]
 pub(super) struct MainText {
@@ -27,7 +27,7 @@ pub(super) fn read(document: &Document, body: Option<&str>, scope: Option<NodeId
     if is_better(&stated, &paragraphs) {
         (paragraphs, method) = (stated, Method::JsonLdBody);
     }
-    if length(&paragraphs) < SPARSE {
+    if length(&paragraphs) < MIN_COMPLETE_BYTES {
         let plain = frame::prose(&outline);
         if length(&plain) > length(&paragraphs) * 2 {
             (paragraphs, method) = (plain, Method::Fallback);
@@ -67,12 +67,12 @@ fn cleaned(mut paragraphs: Vec<String>) -> Vec<String> {
         !paragraph.is_empty()
     });
     let mut seen: HashSet<String> = HashSet::new();
-    let mut is_said = |paragraph: &String| {
+    let mut is_new = |paragraph: &String| {
         paragraph.chars().filter(|c| c.is_alphanumeric()).take(3).count() == 3
             && !boilerplate::is_boilerplate(paragraph)
             && seen.insert(paragraph.clone())
     };
-    paragraphs.into_iter().filter(&mut is_said).collect()
+    paragraphs.into_iter().filter(&mut is_new).collect()
 }
 
 #[cfg(test)]

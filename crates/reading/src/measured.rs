@@ -281,7 +281,7 @@ fn segments_of_trafilatura() {
         "trafilatura_eval segments: {own}, even pages F {even:.3}, odd ones {odd:.3}; titles as labelled: {titles}"
     );
     assert!(own.f() > 0.75);
-    beside_trafilatura(&list.join("\n"), &rows, &tally);
+    compare_with_trafilatura(&list.join("\n"), &rows, &tally);
 }
 
 /// Segments that a text should contain and should not contain, with the results.
@@ -331,7 +331,7 @@ impl std::fmt::Display for Segments {
 }
 
 /// Measures trafilatura on the same pages, if `CORROBORATE_TRAFILATURA` names a Python with it.
-fn beside_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
+fn compare_with_trafilatura(list: &str, rows: &[&Value], own: &Tally) {
     #[expect(clippy::disallowed_methods, reason = "a switch for people who measure")]
     let Some(python) = std::env::var_os("CORROBORATE_TRAFILATURA") else { return };
     let folder = tempfile::tempdir().unwrap();
@@ -463,8 +463,8 @@ fn next_to_no_real_page_is_called_a_wall() {
         let Ok(url) = Url::parse(&address) else { continue };
         *counts.entry(set).or_default() += 1;
         if let Err(junk) = read_page(&bytes, Some("text/html"), &url) {
-            let said = if is_a_verdict(junk) { "called" } else { "without text" };
-            called.push(format!("{said} {junk}: {set} {address}"));
+            let label = if is_a_verdict(junk) { "called" } else { "without text" };
+            called.push(format!("{label} {junk}: {set} {address}"));
         }
     }
     if counts.is_empty() {

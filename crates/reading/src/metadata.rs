@@ -99,13 +99,13 @@ fn is_reference_work(page: &Page, article: Option<&Map<String, Value>>, url: &Ur
     (has_path || has_generator()) && !is_news()
 }
 
-const HEADLINE_LETTERS: usize = 24;
+const MAX_HEADLINE_LETTERS: usize = 24;
 
 /// True if the node's headline is in the title or a heading of the page, or if it has none.
 fn is_titled_here(page: &Page, node: &Map<String, Value>) -> bool {
     let letters = super::text::letters;
     let Some(headline) = string(node, "headline").or_else(|| string(node, "name")) else { return true };
-    let known: String = letters(&headline).chars().take(HEADLINE_LETTERS).collect();
+    let known: String = letters(&headline).chars().take(MAX_HEADLINE_LETTERS).collect();
     let stated = ["og:title", "twitter:title"].into_iter().filter_map(|tag| page.meta(&[tag]));
     let mut titles = stated.chain(page.title.as_deref()).chain(page.headings.iter().map(String::as_str));
     titles.any(|title| letters(title).contains(&known))
@@ -133,11 +133,11 @@ fn article_node<'a>(
             .flat_map(addresses)
             .any(|a| here(&a));
         let strong = types(node).iter().any(|name| name.ends_with("Article") || name.ends_with("Posting"));
-        let said = ["headline", "datePublished", "articleBody", "author"]
+        let properties = ["headline", "datePublished", "articleBody", "author"]
             .iter()
             .filter(|key| node.contains_key(**key))
             .count();
-        usize::from(named) * 8 + usize::from(strong) * 4 + said
+        usize::from(named) * 8 + usize::from(strong) * 4 + properties
     };
     let is_teaser = |node: &Map<String, Value>| {
         let stated = || ["url", "mainEntityOfPage"].iter().filter_map(|key| node.get(*key)).flat_map(addresses);

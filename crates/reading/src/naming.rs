@@ -32,7 +32,7 @@ pub(super) enum Noise {
 
 /// The kind of article element that the names indicate, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) enum Place {
+pub(super) enum ContainerKind {
     Body,
     Article,
     Story,
@@ -45,7 +45,7 @@ pub(super) enum Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Names {
     pub(super) noise: Noise,
-    pub(super) place: Place,
+    pub(super) container: ContainerKind,
     pub(super) is_hidden: bool,
 }
 
@@ -86,25 +86,25 @@ const BEGINNINGS: [(&str, Noise); 14] = [
 ];
 
 /// Complete names, with joined words, of hidden elements or links elsewhere.
-const HIDDEN: &str =
+const HIDDEN_NAMES: &str =
     "hidden hide noprint hideprint visuallyhidden isvisuallyhidden sronly screenreadertext displaynone dnone";
-const LEADS_ELSEWHERE: [&str; 6] = ["readmore", "moreon", "alsoread", "seealso", "mostread", "postmeta"];
+const ELSEWHERE_NAMES: [&str; 6] = ["readmore", "moreon", "alsoread", "seealso", "mostread", "postmeta"];
 
 /// Complete names, then parts of names, with joined words.
-const PLACES: [(Place, &str, &str); 3] = [
+const CONTAINERS: [(ContainerKind, &str, &str); 3] = [
     (
-        Place::Body,
+        ContainerKind::Body,
         "post entry",
         "articlebody articlecontent articletext articlecontainer artcontent entrycontent postcontent posttext postbody \
          postentry bodytext pagecontent textcontent contenttext",
     ),
     (
-        Place::Story,
+        ContainerKind::Story,
         "article story postarea text primary",
         "storybody storycontent fulltext themecontent blogcontent sectioncontent singlecontent newscontent newsbody newstext \
          singlepost maincolumn wpbtextcolumn fieldbody",
     ),
-    (Place::Content, "content", "contentmain contentbody maincontent"),
+    (ContainerKind::Content, "content", "contentmain contentbody maincontent"),
 ];
 
 impl Names {
@@ -115,10 +115,10 @@ impl Names {
             match &*attribute.name.local {
                 "class" if value.len() < MAX_NAMES => names.read(value),
                 "id" if value.len() < MAX_NAMES && value.split(['-', '_']).count() <= MAX_ID_WORDS => names.read(value),
-                "itemprop" if value == "articleBody" => names.place = Place::Body,
+                "itemprop" if value == "articleBody" => names.container = ContainerKind::Body,
                 "role" => match value {
-                    "article" => names.place = names.place.min(Place::Story),
-                    "main" => names.place = names.place.min(Place::Main),
+                    "article" => names.container = names.container.min(ContainerKind::Story),
+                    "main" => names.container = names.container.min(ContainerKind::Main),
                     "navigation" | "complementary" | "contentinfo" | "banner" | "search" | "dialog" => {
                         names.noise = names.noise.max(Noise::Certain);
                     }
@@ -145,10 +145,11 @@ impl Names {
             joined.clear();
             let mut after_small = false;
             // Site builders call every block a widget, and themes list a page's sidebars in the names of its frame.
-            let tells = !["elementor", "wp-block", "has-", "no-", "with-"].iter().any(|start| name.starts_with(start));
+            let is_specific =
+                !["elementor", "wp-block", "has-", "no-", "with-"].iter().any(|start| name.starts_with(start));
             for letter in name.chars().chain(['-']) {
                 if !letter.is_alphabetic() || (after_small && letter.is_uppercase()) {
-                    if tells && !word.is_empty() {
+                    if is_specific && !word.is_empty() {
                         self.noise = self.noise.max(noise_of(&word));
                     }
                     word.clear();
@@ -160,12 +161,12 @@ impl Names {
                     joined.push(letter);
                 }
             }
-            if HIDDEN.split(' ').any(|hidden| hidden == joined)
-                || LEADS_ELSEWHERE.iter().any(|end| joined.contains(end))
+            if HIDDEN_NAMES.split(' ').any(|hidden| hidden == joined)
+                || ELSEWHERE_NAMES.iter().any(|end| joined.contains(end))
             {
                 self.noise = self.noise.max(Noise::Likely);
             }
-            self.place = self.place.min(place_of(&joined));
+            self.container = self.container.min(container_of(&joined));
         }
     }
 }
@@ -175,14 +176,14 @@ fn noise_of(word: &str) -> Noise {
     WORDS.get(word).copied().or_else(begins).unwrap_or_default()
 }
 
-fn place_of(joined: &str) -> Place {
-    let named = PLACES.iter().find(|(_, whole, parts)| {
+fn container_of(joined: &str) -> ContainerKind {
+    let named = CONTAINERS.iter().find(|(_, whole, parts)| {
         whole.split(' ').any(|name| name == joined) || parts.split(' ').any(|part| joined.contains(part))
     });
     match named {
-        Some((place, ..)) => *place,
-        None if joined.starts_with("main") => Place::Main,
-        None => Place::Elsewhere,
+        Some((container, ..)) => *container,
+        None if joined.starts_with("main") => ContainerKind::Main,
+        None => ContainerKind::Elsewhere,
     }
 }
 
@@ -211,42 +212,42 @@ mod tests {
 
     use super::*;
 
-    fn names(attributes: &str) -> (Noise, Place) {
+    fn names(attributes: &str) -> (Noise, ContainerKind) {
         let document = Document::from(format!("<body><div {attributes}></div></body>"));
         let node = document.select_single("div").nodes().first().copied().unwrap();
         let element = node.element_ref().unwrap();
         let names = Names::of(&element);
-        (names.noise, names.place)
+        (names.noise, names.container)
     }
 
     #[test]
     fn names_of_surroundings_and_of_articles() {
         for (attributes, expected) in [
-            (r#"class="entry-content clearfix""#, (Noise::None, Place::Body)),
-            (r#"class="articleBody""#, (Noise::None, Place::Body)),
-            ("itemprop=articleBody", (Noise::None, Place::Body)),
-            ("id=content", (Noise::None, Place::Content)),
-            ("role=main", (Noise::None, Place::Main)),
-            (r#"class="related-posts""#, (Noise::Certain, Place::Elsewhere)),
-            (r#"class="relatedposts""#, (Noise::Certain, Place::Elsewhere)),
-            (r#"id="SocialLinks""#, (Noise::Certain, Place::Elsewhere)),
-            (r#"class="comment-list""#, (Noise::Comments, Place::Elsewhere)),
-            (r#"class="article-teaser""#, (Noise::Teaser, Place::Elsewhere)),
-            (r#"class="post__date""#, (Noise::Line, Place::Elsewhere)),
-            (r#"style="display:none""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="color:red; Opacity: 0""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="opacity:0.9""#, (Noise::None, Place::Elsewhere)),
-            (r#"style="visibility: hidden !important""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="font-size:0""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="font-size:1em""#, (Noise::None, Place::Elsewhere)),
-            (r#"style="position:absolute;left:-9999px""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="height:0;overflow:hidden""#, (Noise::Likely, Place::Elsewhere)),
-            (r#"style="height:0;padding-bottom:56%""#, (Noise::None, Place::Elsewhere)),
-            ("role=navigation", (Noise::Certain, Place::Elsewhere)),
+            (r#"class="entry-content clearfix""#, (Noise::None, ContainerKind::Body)),
+            (r#"class="articleBody""#, (Noise::None, ContainerKind::Body)),
+            ("itemprop=articleBody", (Noise::None, ContainerKind::Body)),
+            ("id=content", (Noise::None, ContainerKind::Content)),
+            ("role=main", (Noise::None, ContainerKind::Main)),
+            (r#"class="related-posts""#, (Noise::Certain, ContainerKind::Elsewhere)),
+            (r#"class="relatedposts""#, (Noise::Certain, ContainerKind::Elsewhere)),
+            (r#"id="SocialLinks""#, (Noise::Certain, ContainerKind::Elsewhere)),
+            (r#"class="comment-list""#, (Noise::Comments, ContainerKind::Elsewhere)),
+            (r#"class="article-teaser""#, (Noise::Teaser, ContainerKind::Elsewhere)),
+            (r#"class="post__date""#, (Noise::Line, ContainerKind::Elsewhere)),
+            (r#"style="display:none""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="color:red; Opacity: 0""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="opacity:0.9""#, (Noise::None, ContainerKind::Elsewhere)),
+            (r#"style="visibility: hidden !important""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="font-size:0""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="font-size:1em""#, (Noise::None, ContainerKind::Elsewhere)),
+            (r#"style="position:absolute;left:-9999px""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="height:0;overflow:hidden""#, (Noise::Likely, ContainerKind::Elsewhere)),
+            (r#"style="height:0;padding-bottom:56%""#, (Noise::None, ContainerKind::Elsewhere)),
+            ("role=navigation", (Noise::Certain, ContainerKind::Elsewhere)),
             // Words are compared whole, and the page's frame differs from its sidebars.
-            (r#"class="authority header commentary""#, (Noise::None, Place::Elsewhere)),
-            (r#"class="elementor-widget-wrap""#, (Noise::None, Place::Elsewhere)),
-            (r#"class="with-sidebar overflow-hidden""#, (Noise::None, Place::Elsewhere)),
+            (r#"class="authority header commentary""#, (Noise::None, ContainerKind::Elsewhere)),
+            (r#"class="elementor-widget-wrap""#, (Noise::None, ContainerKind::Elsewhere)),
+            (r#"class="with-sidebar overflow-hidden""#, (Noise::None, ContainerKind::Elsewhere)),
         ] {
             assert_eq!(names(attributes), expected, "{attributes}");
         }

@@ -44,7 +44,7 @@ const SIGNS: &[&str] = &[
 ];
 
 /// The first patterns of [`ORDERS`] are unambiguous: the rest of the paragraph is dropped too.
-const STRONG: usize = 4;
+const STRONG_PATTERNS: usize = 4;
 
 /// Orders: imperatives at the start of a sentence, or after "please", "you must" or a colon. Reports of people who
 /// ignored or claimed something must not match.
@@ -79,14 +79,14 @@ static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
 });
 
 /// Verdicts as JSON.
-static AS_DATA: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static JSON_VERDICT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r#"(?i)\{\s*["“]?(?:verdict|label|stance|entail(?:ment)?|contradict(?:ion)?|supported)["”]?\s*:[^{}]{0,200}\}"#,
     )
     .ok()
 });
 
-static QUOTED: LazyLock<Option<Regex>> =
+static QUOTATIONS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|"[^"]*"|‘[^‘’]*’"#).ok());
 
 fn set(patterns: &[&str]) -> RegexSet {
@@ -99,9 +99,9 @@ fn set(patterns: &[&str]) -> RegexSet {
 fn order_in(sentence: &str) -> Option<usize> {
     let first = |text: &str| ORDERS.matches(text).iter().next();
     let order = first(sentence)?;
-    let outside = QUOTED.as_ref()?.replace_all(sentence, "…");
-    let tells = outside.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 2;
-    if tells { first(&outside) } else { Some(order) }
+    let outside = QUOTATIONS.as_ref()?.replace_all(sentence, "…");
+    let has_words = outside.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 2;
+    if has_words { first(&outside) } else { Some(order) }
 }
 
 pub(super) fn without_orders(paragraph: &str) -> Cow<'_, str> {
@@ -109,12 +109,12 @@ pub(super) fn without_orders(paragraph: &str) -> Cow<'_, str> {
     if !SIGNS.iter().any(|sign| lower.contains(sign)) {
         return Cow::Borrowed(paragraph);
     }
-    let cleared = AS_DATA.as_ref().map_or(Cow::Borrowed(paragraph), |data| data.replace_all(paragraph, ""));
+    let cleared = JSON_VERDICT.as_ref().map_or(Cow::Borrowed(paragraph), |data| data.replace_all(paragraph, ""));
     let mut ended = false;
     let all = sentences(&cleared);
     let is_plain = |sentence: &&str| {
         let order = order_in(sentence);
-        ended |= order.is_some_and(|order| order < STRONG);
+        ended |= order.is_some_and(|order| order < STRONG_PATTERNS);
         order.is_none() && !ended
     };
     let plain: Vec<&str> = all.iter().copied().filter(is_plain).collect();

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::naming::Place;
+use super::naming::ContainerKind;
 use super::outline::{Block, Kind, Outline, Part};
 use super::text;
 
 /// Shorter titles may be above anything.
 const MIN_LETTERS: usize = 8;
 /// Minimum characters outside links of a separate article.
-const ENOUGH: usize = 200;
+const MIN_ARTICLE_CHARS: usize = 200;
 
 /// Characters of a line above a heading: a date, a name, a kicker.
-const LINE: usize = 100;
+const MAX_LINE_CHARS: usize = 100;
 
 /// Returns the parts that are articles under another heading. Empty if no heading has the page's title.
 pub(super) fn others(outline: &Outline, title: Option<&str>) -> Vec<Range<usize>> {
@@ -30,9 +30,9 @@ pub(super) fn others(outline: &Outline, title: Option<&str>) -> Vec<Range<usize>
     let Some(own) = articles().rfind(|part| part.blocks.contains(&at)) else { return Vec::new() };
     let is_other = |part: &&Part| {
         let is_apart = part.blocks.end <= own.blocks.start || part.blocks.start >= own.blocks.end;
-        let is_alike = part.kind == own.kind && part.names.place == own.names.place;
+        let is_alike = part.kind == own.kind && part.names.container == own.names.container;
         // The heading must come before the text.
-        let is_text = |block: &&Block| block.chars.saturating_sub(block.linked) > LINE;
+        let is_text = |block: &&Block| block.chars.saturating_sub(block.linked) > MAX_LINE_CHARS;
         let heads = within(outline, part)
             .iter()
             .take_while(|block| is_heading(block) || !is_text(block))
@@ -59,7 +59,7 @@ fn within<'a>(outline: &'a Outline, part: &Part) -> &'a [Block] {
 
 fn is_article(outline: &Outline, part: &Part) -> bool {
     let plain = || within(outline, part).iter().map(|block| block.chars.saturating_sub(block.linked)).sum::<usize>();
-    part.names.place <= Place::Story && plain() >= ENOUGH
+    part.names.container <= ContainerKind::Story && plain() >= MIN_ARTICLE_CHARS
 }
 
 #[cfg(test)]

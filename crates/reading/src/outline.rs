@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use dom_query::{Document, Element, NodeData, NodeId, NodeRef};
 
-use super::naming::{Names, Noise, Place};
+use super::naming::{ContainerKind, Names, Noise};
 use super::text;
 
 /// Longer text in an inline element belongs to the article, whatever the element's name.
@@ -57,7 +57,7 @@ pub(super) struct Part {
     pub(super) names: Names,
     is_cell: bool,
     /// Index of the enclosing part.
-    around: Option<usize>,
+    parent: Option<usize>,
 }
 
 /// Parts and blocks in page order: an element precedes its content.
@@ -114,8 +114,8 @@ impl Outline {
         let mut lists: HashMap<usize, (usize, usize)> = HashMap::new();
         for part in self.parts.iter().filter(|part| self.is_teaser(part)) {
             let chars = self.chars(part);
-            if let Some(around) = part.around {
-                let (count, sum) = lists.entry(around).or_default();
+            if let Some(parent) = part.parent {
+                let (count, sum) = lists.entry(parent).or_default();
                 *count += 1;
                 *sum += chars;
             }
@@ -196,11 +196,11 @@ impl Outline {
             "article" | "main" | "body" | "html" => names.noise.min(Noise::Likely),
             _ => names.noise,
         };
-        names.place = match name {
-            "article" => names.place.min(Place::Article),
-            "main" => names.place.min(Place::Main),
-            "div" | "section" | "td" => names.place,
-            _ => Place::Elsewhere,
+        names.container = match name {
+            "article" => names.container.min(ContainerKind::Article),
+            "main" => names.container.min(ContainerKind::Main),
+            "div" | "section" | "td" => names.container,
+            _ => ContainerKind::Elsewhere,
         };
         let kind = kind(name);
         if !is_cell {
@@ -208,7 +208,7 @@ impl Outline {
             self.current.kind = kind;
         }
         let blocks = self.blocks.len()..self.blocks.len();
-        self.parts.push(Part { id, kind, blocks, names, is_cell, around: self.inmost });
+        self.parts.push(Part { id, kind, blocks, names, is_cell, parent: self.inmost });
         self.inmost = Some(self.parts.len() - 1);
         Some(End::Part(self.parts.len() - 1))
     }
@@ -227,7 +227,7 @@ impl Outline {
                 let end = self.blocks.len();
                 if let Some(part) = self.parts.get_mut(at) {
                     part.blocks.end = end;
-                    self.inmost = part.around;
+                    self.inmost = part.parent;
                 }
             }
             End::Noise { from, block } => {

@@ -20,7 +20,7 @@ const MAX_CONTROL: usize = 80;
 /// the same ones.
 const MAX_VISITED: usize = 2_000;
 /// The same for all dates and notices of a page, because nested elements are visited repeatedly.
-const MAX_LOOKED: usize = 500_000;
+const MAX_VISITED_IN_PAGE: usize = 500_000;
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says that one thing was seen, and they are seen apart")]
@@ -46,7 +46,7 @@ pub(super) struct Page {
     pub(super) has_challenge: bool,
     /// An empty element that a script fills.
     pub(super) has_script_root: bool,
-    pub(super) wants_scripts: bool,
+    pub(super) requires_scripts: bool,
     /// A short script redirects the reader.
     pub(super) leaves_by_script: bool,
     pub(super) has_parking: bool,
@@ -90,8 +90,8 @@ pub(super) fn read(document: &Document) -> Page {
                 page.has_parking |= marks.into_iter().flatten().any(is_parking);
                 page.has_script_root |=
                     attribute("id").is_some_and(is_script_root) && bounded_text(&node, 1).is_empty();
-                if &*element.name.local == "noscript" && !page.wants_scripts {
-                    page.wants_scripts = page.text_of(&node, 400).to_lowercase().contains("javascript");
+                if &*element.name.local == "noscript" && !page.requires_scripts {
+                    page.requires_scripts = page.text_of(&node, 400).to_lowercase().contains("javascript");
                 }
             }
             _ => {}
@@ -126,7 +126,7 @@ impl Page {
 
     /// As [`bounded_text`], within the page's limit of visited nodes.
     fn text_of(&mut self, node: &NodeRef<'_>, max: usize) -> String {
-        let most = MAX_VISITED.min(MAX_LOOKED.saturating_sub(self.looked));
+        let most = MAX_VISITED.min(MAX_VISITED_IN_PAGE.saturating_sub(self.looked));
         let mut visits = most;
         let text = text_within(node, max, &mut visits);
         self.looked += most - visits;

@@ -11,37 +11,37 @@ use dom_query::Document;
 use regex::Regex;
 use serde_json::Value;
 
-use super::json::Room;
+use super::json::ValueBudget;
 use super::work::Work;
 use super::{frame, outline, parse};
 
 /// Minimum characters of the result, and bytes of a text. A shorter text may be a teaser, notice or comment.
-const LEAST: usize = 300;
-const MOST: usize = 400_000;
+const MIN_CHARS: usize = 300;
+const MAX_TEXT_BYTES: usize = 400_000;
 /// Bytes. The parsed JSON is many times larger.
 const MAX_SCRIPT: usize = 1_000_000;
 /// Texts that are compared with the title, the longest first.
-const MAX_ASKED: usize = 40;
+const MAX_COMPARED: usize = 40;
 const MAX_DEPTH: usize = 60;
 const MAX_ASSIGNED: usize = 40;
 const MAX_ROWS: usize = 20_000;
 /// Fewer words in common with a title may be chance.
-const LEAST_WORDS: usize = 3;
+const MIN_WORDS: usize = 3;
 const MAX_WORDS: usize = 40;
 /// Shorter words occur in every text.
-const LEAST_LETTERS: usize = 5;
+const MIN_LETTERS: usize = 5;
 /// Letters of a word that are compared, because endings differ.
-const STEM: usize = 5;
+const STEM_LETTERS: usize = 5;
 
-static ASSIGNED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w\]]\s*=\s*[{\[]").ok());
+static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\w\]]\s*=\s*[{\[]").ok());
 
 /// Returns the paragraphs of the text with most words of `title`, at least half of them.
 pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<String>> {
-    let words = Words::of(title);
-    if words.count() < LEAST_WORDS {
+    let words = TitleWords::of(title);
+    if words.count() < MIN_WORDS {
         return None;
     }
-    let (mut data, room) = (Data::default(), Room::default());
+    let (mut data, budget) = (PageTexts::default(), ValueBudget::default());
     let mut rows = String::new();
     for script in &document.select("script:not([src])") {
         let kind = script.attr("type").unwrap_or_default().to_ascii_lowercase();
@@ -50,23 +50,23 @@ pub(super) fn read(document: &Document, title: &str, work: &Work) -> Option<Vec<
             continue;
         }
         if kind.contains("json") {
-            for value in room.all(&content).unwrap_or_default() {
+            for value in budget.all(&content).unwrap_or_default() {
                 data.collect(&value, "", MAX_DEPTH);
             }
         } else if content.contains("__next_f") {
             pushed(&content, &mut rows);
-        } else if content.len() >= LEAST {
-            for value in assigned(&content, &room) {
+        } else if content.len() >= MIN_CHARS {
+            for value in assigned(&content, &budget) {
                 data.collect(&value, "", MAX_DEPTH);
             }
         }
     }
-    data.rows(&rows, &room);
+    data.rows(&rows, &budget);
     data.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let asked = data.texts.iter().take(MAX_ASKED).map(|text| (words.held_by(text), text));
+    let asked = data.texts.iter().take(MAX_COMPARED).map(|text| (words.shared_with(text), text));
     // `rev` gives the longest of equal texts.
     let (held, text) = asked.rev().max_by_key(|(held, _)| *held)?;
-    article(text, work).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= LEAST)
+    article(text, work).filter(|paragraphs| held * 2 >= words.count() && length(paragraphs) >= MIN_CHARS)
 }
 
 fn length(paragraphs: &[String]) -> usize {
@@ -79,14 +79,14 @@ fn article(html: &str, work: &Work) -> Option<Vec<String>> {
 }
 
 #[derive(Default)]
-struct Words {
+struct TitleWords {
     /// First letters of the longer words, in lower case, for alphabetic scripts.
     stems: HashSet<String>,
     /// Pairs of characters for Chinese, Japanese, Korean and Thai, which have no spaces or many endings.
     pairs: HashSet<String>,
 }
 
-impl Words {
+impl TitleWords {
     fn of(title: &str) -> Self {
         let mut words = Self::default();
         let pieces = title.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty());
@@ -105,7 +105,7 @@ impl Words {
         self.stems.len() + self.pairs.len()
     }
 
-    fn held_by(&self, text: &str) -> usize {
+    fn shared_with(&self, text: &str) -> usize {
         let theirs: HashSet<String> = text.split(|c: char| !c.is_alphanumeric()).filter_map(stem).collect();
         self.stems.intersection(&theirs).count() + self.pairs.iter().filter(|pair| text.contains(pair.as_str())).count()
     }
@@ -117,8 +117,8 @@ fn is_of_an_alphabet(c: char) -> bool {
 }
 
 fn stem(word: &str) -> Option<String> {
-    let is_long = word.chars().nth(LEAST_LETTERS - 1).is_some();
-    is_long.then(|| word.chars().take(STEM).flat_map(char::to_lowercase).collect())
+    let is_long = word.chars().nth(MIN_LETTERS - 1).is_some();
+    is_long.then(|| word.chars().take(STEM_LETTERS).flat_map(char::to_lowercase).collect())
 }
 
 /// Appends the texts of `self.__next_f.push([1,"…"])` to `rows`.
@@ -133,9 +133,9 @@ fn pushed(script: &str, rows: &mut String) {
     }
 }
 
-fn assigned(script: &str, room: &Room) -> Vec<Value> {
-    let first = |text: &str| room.first(text);
-    let literals = ASSIGNED.iter().flat_map(|regex| regex.find_iter(script)).take(MAX_ASSIGNED);
+fn assigned(script: &str, budget: &ValueBudget) -> Vec<Value> {
+    let first = |text: &str| budget.first(text);
+    let literals = ASSIGNMENT.iter().flat_map(|regex| regex.find_iter(script)).take(MAX_ASSIGNED);
     let plain = literals.filter_map(|found| script.get(found.end() - 1..).and_then(first));
     let quoted = script.match_indices("JSON.parse(").take(MAX_ASSIGNED).filter_map(|(at, name)| {
         let text = script.get(at + name.len()..).and_then(first)?;
@@ -145,15 +145,15 @@ fn assigned(script: &str, room: &Room) -> Vec<Value> {
 }
 
 #[derive(Default)]
-struct Data {
+struct PageTexts {
     texts: Vec<String>,
     /// Long texts of Next.js by id (`"$24"`).
     named: HashMap<String, String>,
 }
 
-impl Data {
+impl PageTexts {
     /// Reads rows of Next.js: first the long texts, then the data that refer to them.
-    fn rows(&mut self, rows: &str, room: &Room) {
+    fn rows(&mut self, rows: &str, budget: &ValueBudget) {
         let mut lines = Vec::new();
         let mut rest = rows;
         for _ in 0..MAX_ROWS {
@@ -174,7 +174,7 @@ impl Data {
                 lines.push(line);
             }
         }
-        for value in lines.into_iter().filter_map(|line| room.first(line)) {
+        for value in lines.into_iter().filter_map(|line| budget.first(line)) {
             self.collect(&value, "", MAX_DEPTH);
         }
     }
@@ -204,7 +204,7 @@ impl Data {
                 }
             }
             Value::Object(fields) => {
-                for (name, field) in fields.iter().filter(|(name, _)| !is_beside(name)) {
+                for (name, field) in fields.iter().filter(|(name, _)| !is_side_key(name)) {
                     self.collect(field, name, depth - 1);
                 }
             }
@@ -214,7 +214,7 @@ impl Data {
 
     /// Keeps paragraphs of markup, and plain text whose key names an article's text.
     fn keep(&mut self, text: &str, key: &str) {
-        if text.len() < LEAST || text.len() > MOST {
+        if text.len() < MIN_CHARS || text.len() > MAX_TEXT_BYTES {
             return;
         }
         if text.matches("<p>").count() + text.matches("<p ").count() >= 2 {
@@ -234,7 +234,7 @@ fn sized(row: &str) -> Option<(usize, &str)> {
     Some((usize::from_str_radix(row.get(..comma)?, 16).ok()?, row.get(comma + 1..)?))
 }
 
-fn is_beside(key: &str) -> bool {
+fn is_side_key(key: &str) -> bool {
     const MARKS: [&str; 17] = [
         "comment",
         "related",

@@ -14,14 +14,14 @@ const MAX_SENTENCES: usize = 3;
 const MIN_CHARS: usize = 40;
 const MAX_CHARS: usize = 600;
 /// A passage of this length takes no further sentence.
-const FULL_CHARS: usize = 320;
+const MIN_FULL_CHARS: usize = 320;
 /// The longest reports have about 200 passages.
 const MAX_PASSAGES: usize = 400;
 
 /// Returns passages of 40–600 characters in reading order: one to three sentences of one paragraph. Title and
 /// description are the first, if they state something. Headings, fragments and repeats are omitted.
 pub fn passages(article: &Article) -> Vec<String> {
-    let mut out = Collected::default();
+    let mut out = PassageSet::default();
     if let Some(lead) = lead(article) {
         out.push(lead);
     }
@@ -40,7 +40,7 @@ pub fn passages(article: &Article) -> Vec<String> {
 /// Returns all text as passages of at most 600 characters. Neighbouring short lines form one passage, and table rows
 /// repeat their column names.
 pub fn own_passages(article: &Article) -> Vec<String> {
-    let mut out = Collected::default();
+    let mut out = PassageSet::default();
     if let Some(lead) = lead(article) {
         out.push(lead);
     }
@@ -51,7 +51,7 @@ pub fn own_passages(article: &Article) -> Vec<String> {
     for (at, line) in lines.iter().enumerate() {
         let next = lines.get(at + 1).and_then(|next| cells(next));
         match (cells(line), &columns) {
-            (Some(row), Some(names)) if names.len() == row.len() => short.push(told_row(names, &row)),
+            (Some(row), Some(names)) if names.len() == row.len() => short.push(labelled_row(names, &row)),
             (Some(row), None) if next.is_some_and(|next| next.len() == row.len()) => columns = Some(row),
             (Some(row), _) => short.push(row.join(" | ")),
             (None, _) => {
@@ -92,20 +92,20 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     (row.len() > 1).then_some(row)
 }
 
-fn told_row(names: &[&str], row: &[&str]) -> String {
-    let told = names.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
-    let told = told.map(|(name, cell)| if name.is_empty() { (*cell).to_owned() } else { format!("{name}: {cell}") });
-    told.collect::<Vec<_>>().join(", ")
+fn labelled_row(names: &[&str], row: &[&str]) -> String {
+    let cells = names.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
+    let cells = cells.map(|(name, cell)| if name.is_empty() { (*cell).to_owned() } else { format!("{name}: {cell}") });
+    cells.collect::<Vec<_>>().join(", ")
 }
 
 /// Joins short lines, each with a full stop so that it remains a sentence.
-fn join_short(short: &mut Vec<String>, out: &mut Collected) {
+fn join_short(short: &mut Vec<String>, out: &mut PassageSet) {
     let lines = std::mem::take(short);
     let mut current: Vec<&str> = Vec::new();
     let mut chars = 0;
     for line in lines.iter().flat_map(|line| pieces(line)) {
         let length = line.chars().count() + 2;
-        if !current.is_empty() && chars + length > FULL_CHARS {
+        if !current.is_empty() && chars + length > MIN_FULL_CHARS {
             out.push(joined(&std::mem::take(&mut current)));
             chars = 0;
         }
@@ -127,12 +127,12 @@ fn joined(lines: &[&str]) -> String {
 
 /// Compared by letters and digits.
 #[derive(Default)]
-struct Collected {
+struct PassageSet {
     passages: Vec<String>,
     seen: HashSet<String>,
 }
 
-impl Collected {
+impl PassageSet {
     fn push(&mut self, passage: String) {
         if self.seen.insert(text::letters(&passage)) {
             self.passages.push(passage);
@@ -148,8 +148,8 @@ fn lead(article: &Article) -> Option<String> {
     for part in [&article.title, &article.description].into_iter().flatten() {
         let part = text::collapse(&without_orders(part));
         let letters = text::letters(&part);
-        let is_said = opening.contains(&letters) || taken.iter().any(|other| other.contains(&letters));
-        if !is_statement(&part) || is_said || lead.len() + part.len() > MAX_CHARS {
+        let is_repeated = opening.contains(&letters) || taken.iter().any(|other| other.contains(&letters));
+        if !is_statement(&part) || is_repeated || lead.len() + part.len() > MAX_CHARS {
             continue;
         }
         if !lead.is_empty() {
@@ -180,7 +180,7 @@ fn windows(paragraph: &str) -> Vec<String> {
     for sentence in sentences(paragraph).into_iter().flat_map(pieces) {
         let length = sentence.chars().count();
         let is_full = count >= MAX_SENTENCES && chars >= MIN_CHARS;
-        if count > 0 && (is_full || chars >= FULL_CHARS || chars + 1 + length > MAX_CHARS) {
+        if count > 0 && (is_full || chars >= MIN_FULL_CHARS || chars + 1 + length > MAX_CHARS) {
             out.push(std::mem::take(&mut current));
             (chars, count) = (0, 0);
         }
@@ -249,12 +249,12 @@ fn sentences(paragraph: &str) -> Vec<&str> {
         }
         let tail = paragraph.get(end..).unwrap_or_default();
         let opens = tail.trim_start().trim_start_matches(['"', '“', '„', '«', '(', '—', '–', '-', ' ', '‘', '\'', '[']);
-        let starts_anew =
+        let starts_sentence =
             opens.chars().next().is_none_or(|next| next.is_uppercase() || next.is_numeric() || !(next.is_lowercase()));
         let wide = matches!(character, '。' | '！' | '？');
         let separated = wide || tail.is_empty() || tail.starts_with(char::is_whitespace);
         let head = paragraph.get(start..at).unwrap_or_default();
-        if separated && starts_anew && !(character == '.' && is_abbreviation(head)) {
+        if separated && starts_sentence && !(character == '.' && is_abbreviation(head)) {
             out.push(paragraph.get(start..end).unwrap_or_default().trim());
             start = end;
         }

@@ -70,9 +70,9 @@ const MODIFIED_TAGS: [&str; 9] = [
 ];
 
 /// Characters between a heading and a date after it: a lead paragraph and the authors' names.
-const BESIDE_HEADING: usize = 350;
+const MAX_AFTER_HEADING: usize = 350;
 /// Characters between a date and the heading below it. A date further up is the header's "today".
-const OVER_HEADING: usize = 50;
+const MAX_ABOVE_HEADING: usize = 50;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Publication {
@@ -113,15 +113,16 @@ pub(super) fn read(
     // A date after the last change is the subject's: a concert, a deadline.
     let last = stated.zip(modified).map(|(stated, modified)| stated.day.max(modified.day) + Days::new(1));
     let is_in_time = |date: &ParsedDate| last.is_none_or(|last| date.day <= last);
-    let told = in_title_tag(page).filter(|told| stated.is_none_or(|stated| told.day <= stated.day + Days::new(1)));
+    let tagged =
+        in_title_tag(page).filter(|tagged| stated.is_none_or(|stated| tagged.day <= stated.day + Days::new(1)));
     let shown = shown(page, title, modified);
-    let (beside, over) =
-        (shown.beside.filter(|beside| is_in_time(&beside.0)), shown.over.filter(|over| is_in_time(&over.0)));
-    let told = told.filter(is_in_time).map(|told| (told, DateKind::Line));
-    let best = beside.or(told).or(over);
+    let (after, above) =
+        (shown.after.filter(|after| is_in_time(&after.0)), shown.above.filter(|above| is_in_time(&above.0)));
+    let tagged = tagged.filter(is_in_time).map(|tagged| (tagged, DateKind::Line));
+    let best = after.or(tagged).or(above);
     // The date of a caption or event does not contradict a stated date that is also visible.
     let as_stated = stated.and_then(|stated| {
-        let days = shown.days.iter().copied().chain(told.map(|told| told.0));
+        let days = shown.days.iter().copied().chain(tagged.map(|tagged| tagged.0));
         days.into_iter().find(|day| within_a_day(&stated, day)).map(|day| on_day(stated, day))
     });
     let known = match (stated, dates::date_in_path(url.path()), best) {
@@ -171,14 +172,14 @@ fn in_title_tag(page: &Page) -> Option<ParsedDate> {
 }
 
 #[derive(Default)]
-struct Shown {
-    beside: Option<(ParsedDate, DateKind)>,
-    over: Option<(ParsedDate, DateKind)>,
+struct ShownDates {
+    after: Option<(ParsedDate, DateKind)>,
+    above: Option<(ParsedDate, DateKind)>,
     days: Vec<ParsedDate>,
 }
 
 /// Finds the dates after the article's heading and directly above it.
-fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Shown {
+fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> ShownDates {
     let is_title = |heading: &str| {
         title.is_some_and(|title| {
             let (short, long) = if heading.len() < title.len() { (heading, title) } else { (title, heading) };
@@ -190,46 +191,46 @@ fn shown(page: &Page, title: Option<&str>, modified: Option<ParsedDate>) -> Show
         .find(|heading| heading.is_first)
         .or_else(|| titles().next())
         .or_else(|| page.heads.iter().find(|heading| heading.is_first));
-    let Some(heading) = heading else { return Shown::default() };
+    let Some(heading) = heading else { return ShownDates::default() };
     let start = heading.at;
     let end = start + heading.text.chars().filter(|letter| !letter.is_whitespace()).count();
     let visible = |mark: &&DateMark| {
         let is_short = || mark.value.chars().filter(|letter| letter.is_alphabetic()).count() <= 40;
         !mark.of_another
             && match mark.kind {
-                DateKind::Time | DateKind::Labelled | DateKind::Said => true,
+                DateKind::Time | DateKind::Labelled | DateKind::Stated => true,
                 DateKind::Line => is_short(),
                 _ => false,
             }
     };
     let dated = |mark: &DateMark| parsed(mark).map(|date| (date, mark.kind));
-    let beside: Vec<(ParsedDate, DateKind)> = page
+    let after: Vec<(ParsedDate, DateKind)> = page
         .dates
         .iter()
         .filter(visible)
-        .filter(|mark| (end..=end + BESIDE_HEADING).contains(&mark.at))
+        .filter(|mark| (end..=end + MAX_AFTER_HEADING).contains(&mark.at))
         .filter_map(dated)
         // A `<time>` equal to the last change shows only that ("a day ago").
         .filter(|(date, kind)| {
             *kind != DateKind::Time || !date.has_time || modified.is_none_or(|modified| modified.at != date.at)
         })
         .collect();
-    let over: Vec<(ParsedDate, DateKind)> = page
+    let above: Vec<(ParsedDate, DateKind)> = page
         .dates
         .iter()
         .rev()
         .filter(visible)
-        .filter(|mark| mark.at < start && mark.at + OVER_HEADING >= start)
+        .filter(|mark| mark.at < start && mark.at + MAX_ABOVE_HEADING >= start)
         .filter_map(dated)
         .collect();
     let timed = |day: ParsedDate| {
-        let timed = beside.iter().map(|(date, _)| *date).find(|date| date.has_time && within_a_day(date, &day));
+        let timed = after.iter().map(|(date, _)| *date).find(|date| date.has_time && within_a_day(date, &day));
         timed.map_or(day, |timed| on_day(timed, day))
     };
-    Shown {
-        beside: beside.first().map(|(day, kind)| (timed(*day), *kind)),
-        over: over.first().copied(),
-        days: beside.iter().chain(&over).map(|(day, _)| *day).collect(),
+    ShownDates {
+        after: after.first().map(|(day, kind)| (timed(*day), *kind)),
+        above: above.first().copied(),
+        days: after.iter().chain(&above).map(|(day, _)| *day).collect(),
     }
 }
 
@@ -242,7 +243,7 @@ fn elsewhere(page: &Page) -> Option<ParsedDate> {
                 .filter(|mark| mark.kind == kind && !mark.of_another && (mark.after_heading || !after_heading)),
         )
     };
-    marked(DateKind::Said, false)
+    marked(DateKind::Stated, false)
         .or_else(|| marked(DateKind::Time, true))
         .or_else(|| marked(DateKind::Labelled, true))
         .or_else(|| marked(DateKind::Script, false))
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_day_beside_the_heading_is_right_against_a_template() {
+    fn day_next_to_the_heading_wins_when_a_template_differs() {
         let stated = "<meta name=date content=2019-09-22><body><h1>A Paper</h1><h1>Rain falls in Spain</h1>";
         let long = "and nothing else was said of it ".repeat(20);
         for (shown, expected) in [
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_day_that_is_shown_stands_against_other_days() {
+    fn stated_day_wins_when_the_page_shows_it() {
         let caption = "<p class=caption>Flooded street in Kherson, 7 June 2023</p>";
         let stated =
             r#"<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-11-18"}</script>"#;
@@ -398,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_that_nothing_speaks_for_is_a_guess() {
+    fn day_is_a_guess_when_nothing_confirms_it() {
         let long = "and nothing else was said of it ".repeat(20);
         for (html, url, expected) in [
             ("<meta name=date content=2021-02-03>".to_owned(), URL, false),

@@ -14,7 +14,7 @@ use super::page::{Heading, Mark, Page};
 use super::text;
 use super::twice_encoded::is_garbled;
 
-const SHARED: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
+const SHARED_TAGS: [&str; 4] = ["og:title", "twitter:title", "dc.title", "citation_title"];
 /// Shorter headings are mostly section names.
 const MIN_HEADING: usize = 8;
 /// Shorter words ("und", "the") occur in unrelated titles.
@@ -51,11 +51,11 @@ impl Site {
     }
 
     fn is(&self, letters: &str) -> bool {
-        self.is_said(letters) || (!letters.is_empty() && self.label == letters)
+        self.is_site_name(letters) || (!letters.is_empty() && self.label == letters)
     }
 
     /// As [`Self::is`], without the domain's label.
-    fn is_said(&self, letters: &str) -> bool {
+    fn is_site_name(&self, letters: &str) -> bool {
         self.stated.iter().chain(&self.banners).any(|name| name == letters)
     }
 
@@ -63,10 +63,10 @@ impl Site {
     /// domain's label beyond three words.
     fn is_about(&self, end: &str) -> bool {
         let is_long = |name: &str| name.chars().count() >= MIN_NAME;
-        let said = text::letters(end);
+        let letters = text::letters(end);
         let label = Some(&self.label).filter(|_| end.split_whitespace().count() <= 3);
         let mut names = self.stated.iter().chain(label).filter(|name| is_long(name));
-        is_long(&said) && names.any(|name| name.contains(&said) || said.contains(name.as_str()))
+        is_long(&letters) && names.any(|name| name.contains(&letters) || letters.contains(name.as_str()))
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     let headline = headline(page, article).map(|title| without_site(&title, &site));
     // Templates put the site's name in place of the article's title.
     let is_site = |title: &str| url.path() != "/" && site.is(&text::letters(title));
-    let stated = SHARED
+    let stated = SHARED_TAGS
         .iter()
         .filter_map(|name| page.meta(&[name]))
         .map(|title| without_site(title, &site))
@@ -118,15 +118,15 @@ pub(super) fn read(page: &Page, article: Option<&Map<String, Value>>, names: &[&
     });
     let found = entry.or(confirmed).or(lower).or(only).or(stated).or(named).or(heading).or(of_tag);
     found
-        .or_else(|| page.meta(&SHARED).map(str::to_owned))
+        .or_else(|| page.meta(&SHARED_TAGS).map(str::to_owned))
         .or_else(|| long_headline(article))
         .filter(|it| !it.is_empty())
 }
 
 /// Completes a shortened shared title from the heading or title tag.
 fn whole(shared: String, own: &[&Heading], of_tag: Option<&str>) -> String {
-    let said = shared.trim_end();
-    if !(said.ends_with('…') || said.ends_with("...")) {
+    let trimmed = shared.trim_end();
+    if !(trimmed.ends_with('…') || trimmed.ends_with("...")) {
         return shared;
     }
     let begins = text::letters(&shared);
@@ -188,8 +188,8 @@ fn headline(page: &Page, article: Option<&Map<String, Value>>) -> Option<String>
     });
     // Teasers have this property too.
     let marked = page.meta(&["headline"]).filter(|headline| {
-        let letters_of_it = text::letters(headline);
-        !letters_of_it.is_empty() && text::letters(tag).contains(&letters_of_it)
+        let headline_letters = text::letters(headline);
+        !headline_letters.is_empty() && text::letters(tag).contains(&headline_letters)
     });
     of_data.or_else(|| marked.map(str::to_owned))
 }
@@ -206,8 +206,8 @@ fn own_headings<'a>(page: &'a Page, site: &Site, url: &Url) -> Vec<&'a Heading> 
         .iter()
         .filter(|heading| !heading.is_aside)
         .filter(|heading| {
-            let said = text::letters(&heading.text);
-            said != site.domain && !site.is(&said)
+            let letters = text::letters(&heading.text);
+            letters != site.domain && !site.is(&letters)
         })
         .filter(|heading| heading.link.as_deref().is_none_or(|link| !leads_home(link, url)))
         .collect()
@@ -228,11 +228,12 @@ fn entry_title(
     let mut marked = own.iter().filter(|heading| is_marked(heading) && (heading.is_first || of_any_rank));
     let (first, stated) = (marked.next()?, other.map(text::letters));
     let entry = own_words(first, stated.as_slice());
-    let said = text::letters(&entry);
-    let adds = stated.is_some_and(|title| said.contains(&title));
-    let is_told = own.iter().any(|heading| !is_marked(heading) && known.contains(&text::letters(&heading.text)));
-    let is_beside = is_told || (!first.is_first && other.is_some_and(|title| !share_a_word(&entry, title)));
-    (!adds && !is_beside && !said.is_empty() && marked.all(|next| same_letters(&next.text, &entry))).then_some(entry)
+    let letters = text::letters(&entry);
+    let adds = stated.is_some_and(|title| letters.contains(&title));
+    let is_known = own.iter().any(|heading| !is_marked(heading) && known.contains(&text::letters(&heading.text)));
+    let is_of_widget = is_known || (!first.is_first && other.is_some_and(|title| !share_a_word(&entry, title)));
+    (!adds && !is_of_widget && !letters.is_empty() && marked.all(|next| same_letters(&next.text, &entry)))
+        .then_some(entry)
 }
 
 /// Finds a lower-rank heading that equals a part of the stated title, next to a site or section name.
@@ -309,7 +310,7 @@ fn without_site(title: &str, site: &Site) -> String {
             return text::collapse(head);
         }
         if let Some((head, tail)) = title.split_once(separator)
-            && site.is_said(&text::letters(head))
+            && site.is_site_name(&text::letters(head))
             && tail.chars().count() >= MIN_HEADING
         {
             return text::collapse(tail);

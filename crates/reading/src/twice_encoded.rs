@@ -13,17 +13,17 @@ use std::sync::LazyLock;
 use encoding_rs::{Encoding, WINDOWS_1251, WINDOWS_1252};
 
 /// An encoding whose bytes 0x80 to 0xFF are one character each.
-struct SingleByte {
+struct SingleByteEncoding {
     /// Sorted.
     bytes: Vec<(char, u8)>,
     /// The bytes 0x80 to 0x9F may also be control characters, as in Latin-1.
     has_controls: bool,
 }
 
-static WRONG_ENCODINGS: LazyLock<[SingleByte; 2]> =
-    LazyLock::new(|| [SingleByte::of(WINDOWS_1252, true), SingleByte::of(WINDOWS_1251, false)]);
+static WRONG_ENCODINGS: LazyLock<[SingleByteEncoding; 2]> =
+    LazyLock::new(|| [SingleByteEncoding::of(WINDOWS_1252, true), SingleByteEncoding::of(WINDOWS_1251, false)]);
 
-impl SingleByte {
+impl SingleByteEncoding {
     fn of(encoding: &'static Encoding, has_controls: bool) -> Self {
         let upper: Vec<u8> = (0x80..=0xFF).collect();
         let (characters, _) = encoding.decode_without_bom_handling(&upper);

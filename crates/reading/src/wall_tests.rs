@@ -16,7 +16,8 @@ fn titled(title: &str, text: &str) -> Option<Junk> {
 }
 
 /// Text without content, so that a page is not too short.
-const MORE: &str = " Here stand a few more words of the page, so that there is some text on it, as there is on most.";
+const FILLER_TEXT: &str =
+    " Here stand a few more words of the page, so that there is some text on it, as there is on most.";
 
 #[test]
 fn bot_walls_are_known_by_their_words_and_by_their_scripts() {
@@ -34,7 +35,7 @@ fn bot_walls_are_known_by_their_words_and_by_their_scripts() {
         ("Notizie", "Conferma di essere umano per continuare."),
         ("Wiadomości", "Potwierdź, że nie jesteś robotem, aby kontynuować."),
     ] {
-        assert_eq!(titled(title, &format!("{text}{MORE}")), Some(Junk::BotWall), "{title}: {text}");
+        assert_eq!(titled(title, &format!("{text}{FILLER_TEXT}")), Some(Junk::BotWall), "{title}: {text}");
     }
     for script in [
         "<script src='https://geo.captcha-delivery.com/c.js'></script>",
@@ -119,12 +120,12 @@ fn login_walls_are_known_by_title_and_field_or_by_their_address() {
         "Inloggen",
     ] {
         assert_eq!(
-            page(&format!("<title>{title}</title>"), &format!("<p>{MORE}</p>{form}")),
+            page(&format!("<title>{title}</title>"), &format!("<p>{FILLER_TEXT}</p>{form}")),
             Some(Junk::Login),
             "{title}"
         );
     }
-    let html = format!("<title>The Example</title><p>Please sign in to read on.{MORE}</p>");
+    let html = format!("<title>The Example</title><p>Please sign in to read on.{FILLER_TEXT}</p>");
     let read = |path: &str| read_page(html.as_bytes(), Some("text/html"), &address(path)).err();
     assert_eq!(read("/login?next=/story"), Some(Junk::Login));
     assert_eq!(read("/story"), None);
@@ -134,7 +135,7 @@ fn login_walls_are_known_by_title_and_field_or_by_their_address() {
 }
 
 #[test]
-fn pages_of_nothing_are_told_apart() {
+fn page_without_content_gets_its_kind() {
     for (head, body, expected) in [
         (
             "<title>news.example</title>",
@@ -195,7 +196,7 @@ fn a_live_page_that_reloads_itself_is_an_article() {
 }
 
 #[test]
-fn articles_about_walls_and_beside_banners_are_read() {
+fn article_is_read_when_it_is_about_walls_or_has_banners() {
     let sentence =
         "The editors discussed it for hours, asked three lawyers, and in the end nobody could say who was right. ";
     for (title, words) in [
@@ -231,7 +232,7 @@ fn every_kind_has_a_word_of_its_own() {
 }
 
 #[test]
-fn a_page_that_stands_in_for_another_is_known_by_what_it_says() {
+fn page_is_not_found_when_its_words_lead_elsewhere() {
     for (title, text) in [
         ("Daily News", "Sorry, we can't find that page. Try our search, or go back to the front page."),
         ("Новости дня", "Запрашиваемая вами страница была удалена. Воспользуйтесь поиском или перейдите на главную."),
@@ -240,7 +241,7 @@ fn a_page_that_stands_in_for_another_is_known_by_what_it_says() {
             "Сторінку було видалено або переміщено. Скористайтеся пошуком чи перейдіть на головну сторінку.",
         ),
     ] {
-        assert_eq!(titled(title, &format!("{text}{MORE}")), Some(Junk::SoftNotFound), "{text}");
+        assert_eq!(titled(title, &format!("{text}{FILLER_TEXT}")), Some(Junk::SoftNotFound), "{text}");
     }
     for story in [
         "The story was removed from the paper's home page within an hour, and its author was let go on Monday.",
@@ -248,7 +249,7 @@ fn a_page_that_stands_in_for_another_is_known_by_what_it_says() {
         "Страница чиновника была удалена в понедельник. Вечером сотни людей вышли на главную площадь города.",
         "Запрошенные документы переданы следствию, поиск улик на месте продолжается, сообщили в полиции города.",
     ] {
-        assert_eq!(titled("A story disappears", &format!("{story}{MORE}")), None, "{story}");
+        assert_eq!(titled("A story disappears", &format!("{story}{FILLER_TEXT}")), None, "{story}");
     }
 }
 

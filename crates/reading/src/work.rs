@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 /// Steps for one page, a few nanoseconds each. No page of the labelled sets needs as many.
-pub(super) const STEPS: u64 = 20_000_000;
+pub(super) const MAX_STEPS: u64 = 20_000_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Work {
@@ -18,7 +18,7 @@ pub(super) struct Work {
 pub(super) struct TooCostly;
 
 /// About 10,000 entries of ten elements each.
-const MARKS: usize = 200_000;
+const MAX_MARKS: usize = 200_000;
 
 /// Rejects a feed with too many elements or values: each uses hundreds of bytes of memory.
 pub(super) fn count_marks(feed: &[u8]) -> Result<(), TooCostly> {
@@ -28,7 +28,7 @@ pub(super) fn count_marks(feed: &[u8]) -> Result<(), TooCostly> {
         b'<' => 1,
         _ => 0,
     };
-    if feed.iter().map(weight).sum::<usize>() > MARKS { Err(TooCostly) } else { Ok(()) }
+    if feed.iter().map(weight).sum::<usize>() > MAX_MARKS { Err(TooCostly) } else { Ok(()) }
 }
 
 impl Work {
@@ -42,7 +42,7 @@ impl Work {
     }
 
     pub(super) fn is_spent(&self) -> bool {
-        self.is_over.get() || self.taken.get() > STEPS
+        self.is_over.get() || self.taken.get() > MAX_STEPS
     }
 
     #[cfg(test)]

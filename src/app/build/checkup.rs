@@ -75,7 +75,8 @@ impl Checkup {
         let _close_on_drop = supervisor.closing().clone().drop_guard();
         // One attempt, so that the broker's error arrives before the check times out.
         let (clock, patience) = (Arc::clone(&self.clock), Some(Duration::ZERO));
-        let queue = queue(&self.config, &Purpose::Command, &store, clock, &supervisor, patience).await?;
+        let queue =
+            queue(&self.config, &Purpose::Command { broker: true }, &store, clock, &supervisor, patience).await?;
         let depth = queue.depth().await?;
         queue.stop_receiving();
         Ok(Some(depth))

@@ -7,25 +7,25 @@ use std::path::Path;
 use super::setup;
 use crate::app::AppError;
 use crate::config::ScoringConfig;
-use crate::judging::calibration::Fitted;
+use crate::judging::calibration::FittedCurves;
 use crate::judging::decision::fit;
 
-pub(in crate::app) fn read(path: &Path) -> Result<Fitted, AppError> {
+pub(in crate::app) fn read(path: &Path) -> Result<FittedCurves, AppError> {
     let wrong = |why: String| {
         let mend = "name a file that `corroborate eval FILE --calibration OUT` wrote, or leave scoring.calibration out";
         setup("the calibration", format!("{}: {why}; {mend}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    Fitted::parse(&text).map_err(wrong)
+    FittedCurves::parse(&text).map_err(wrong)
 }
 
-pub(super) fn decision(path: &Path) -> Result<fit::Fitted, AppError> {
+pub(super) fn decision(path: &Path) -> Result<fit::FittedTable, AppError> {
     let wrong = |why: String| {
         let mend = "name a file that `corroborate eval FILE --decision OUT` wrote, or leave scoring.decision out";
         setup("the decision model", format!("{}: {why}; {mend}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    fit::Fitted::parse(&text).map_err(wrong)
+    fit::FittedTable::parse(&text).map_err(wrong)
 }
 
 /// Warns if the curves were fitted on another judge. Not an error: a model may have two names.

@@ -47,6 +47,7 @@ use crate::pipeline::rescore::Terms;
 use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Services, Settings, Steps};
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
+use crate::providers::wikipedia;
 use crate::store::{JudgedBy, Store, StoreError, TableQueue};
 use crate::supervisor::Supervisor;
 
@@ -56,8 +57,12 @@ pub enum Purpose {
     Daemon { worker: bool },
     /// One command that uses no queue, so a missing broker does not stop it.
     Check,
-    /// One command that consumes no queue and publishes no results.
-    Command,
+    /// An administrative command. It judges and asks nothing, so it has neither models nor providers. Without `broker`,
+    /// a missing broker does not stop it.
+    Command { broker: bool },
+    /// Works like [`Purpose::Command`] for a command that edits the domain lists, without the broker. It first installs
+    /// the configured lists, because otherwise the edit would be taken for them.
+    EditDomains,
     /// Answers come from recordings.
     Recorded(Recorded),
 }
@@ -91,7 +96,7 @@ impl Environment {
         let agent = &config.fetch.user_agent;
         let upkeep = match purpose {
             Purpose::Daemon { .. } => Upkeep::Serve,
-            Purpose::Check | Purpose::Command | Purpose::Recorded(_) => Upkeep::Command,
+            Purpose::Check | Purpose::Command { .. } | Purpose::EditDomains | Purpose::Recorded(_) => Upkeep::Command,
         };
         Ok(match (purpose, exchanges) {
             (Purpose::Recorded(recorded), _) => {
@@ -139,7 +144,7 @@ fn with_recorded_keys(config: Arc<Config>, archive: &Archive) -> Arc<Config> {
     for provider in
         [&mut keyed.google, &mut keyed.brave, &mut keyed.eventregistry, &mut keyed.newsapi, &mut keyed.serpapi]
     {
-        let recorded = provider.base_url.as_ref().is_some_and(|base| archive.knows(base));
+        let recorded = provider.base_url.as_ref().is_some_and(|base| archive.contains(base));
         if provider.api_key.is_none() && recorded {
             provider.api_key = Some("recorded".into());
         }
@@ -175,7 +180,13 @@ pub(super) async fn open(
     let supervisor = Supervisor::default();
     let close_on_drop = supervisor.closing().clone().drop_guard();
     opened.watch(&supervisor);
-    match assemble(&config, &purpose, &exchanges, &store, outside, steps, &supervisor).await {
+    let assembled = match purpose {
+        Purpose::Command { .. } | Purpose::EditDomains => {
+            administration(&config, &purpose, &store, outside.clock, &supervisor).await
+        }
+        _ => assemble(&config, &purpose, &exchanges, &store, outside, steps, &supervisor).await,
+    };
+    match assembled {
         Ok(Assembled { services, queue, usage, followers, behind }) => Ok(App {
             config,
             store,
@@ -268,6 +279,67 @@ async fn assemble(
     Ok(Assembled { services, queue, usage, followers, behind })
 }
 
+/// Builds what an administrative command needs: the store, the domain lists and the queue.
+async fn administration(
+    config: &Config,
+    purpose: &Purpose,
+    store: &Store,
+    clock: Arc<dyn Clock>,
+    supervisor: &Supervisor,
+) -> Result<Assembled, AppError> {
+    if matches!(purpose, Purpose::EditDomains) {
+        store.install_domain_rules(&config.enrichment.first_rules(), clock.now()).await?;
+    }
+    let (rules, version) = store.domain_rules().await?;
+    let rules = DomainRules::new(rules, config.enrichment.allowlist_only);
+    let models = Models::rules(config.inference.embedding_dimension, config.enrichment.min_agreement);
+    let usage = Arc::new(OutboundObserver::default());
+    // Nothing is scored, so a missing fitted file does not stop the command.
+    let mut unfitted = Config::clone(config);
+    (unfitted.scoring.calibration, unfitted.scoring.decision) = (None, None);
+    let bare = bare(&unfitted, models, &clock, &usage)?;
+    // The webhooks are only listed: no item is processed.
+    let settings = Settings { webhooks: settings::listeners(config).webhooks, ..bare.settings };
+    let rules = Arc::new(RulesHandle::new(rules, Some(version)));
+    let services = Arc::new(Services { settings, store: store.clone(), rules, ..bare });
+    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
+    supervisor.spawn("the answer writer", &behind.stopping(), behind.clone().run());
+    let queue = queue(config, purpose, store, clock, supervisor, None).await?;
+    Ok(Assembled { services, queue, usage, followers: Vec::new(), behind })
+}
+
+/// Services without a store, providers, a translator and a language model.
+fn bare(
+    config: &Config,
+    models: Models,
+    clock: &Arc<dyn Clock>,
+    usage: &Arc<OutboundObserver>,
+) -> Result<Services, AppError> {
+    let pages = PageFetcher::new(page_settings(config), PageSource::Live);
+    let caches = Caches { config, usage, clock, fleet: None };
+    let rules = DomainRules::new(config.enrichment.first_rules(), config.enrichment.allowlist_only);
+    Ok(Services {
+        settings: settings(config, false)?,
+        store: Store::detached(),
+        providers: SearchProviders::default(),
+        pages: Arc::new(pages.map_err(|error| setup("the page fetcher", error))?),
+        parsers: Arc::default(),
+        models,
+        fallback: Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement),
+        language_model: None,
+        steps: Steps::default(),
+        translator: None,
+        rules: Arc::new(RulesHandle::new(rules, None)),
+        clock: Arc::clone(clock),
+        search_cache: caches.search(),
+        fact_check_cache: caches.fact_check(),
+        page_cache: caches::page(config, usage),
+        item_locks: ItemLocks::default(),
+        latencies: Latencies::default(),
+        basis: OnceLock::new(),
+    })
+}
+
 fn log_parts(services: &Services) {
     let Models { embedder, stance, reranker } = &services.models;
     tracing::info!(
@@ -309,38 +381,16 @@ pub(super) async fn judging(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let fallback = Fallback::new(config.inference.embedding_dimension, config.enrichment.min_agreement);
     let models = models::build(config, &clock, &fallback, Patience::NONE, &Supervisor::default()).await?;
-    let pages = PageFetcher::new(page_settings(config), PageSource::Live);
     let usage = Arc::new(OutboundObserver::default());
-    let caches = Caches { config, usage: &usage, clock: &clock, fleet: None };
-    let rules = config.enrichment.first_rules();
     let language_model = language_model::of_process(config, &clock, &usage)?;
-    Ok(Arc::new(Services {
-        settings: settings(config, false)?,
-        store: Store::detached(),
-        providers: SearchProviders::default(),
-        pages: Arc::new(pages.map_err(|error| setup("the page fetcher", error))?),
-        parsers: Arc::default(),
-        models,
-        fallback,
-        language_model,
-        steps: Steps::default(),
-        translator,
-        rules: Arc::new(RulesHandle::new(DomainRules::new(rules, config.enrichment.allowlist_only), None)),
-        clock: Arc::clone(&clock),
-        search_cache: caches.search(),
-        fact_check_cache: caches.fact_check(),
-        page_cache: caches::page(config, &usage),
-        item_locks: ItemLocks::default(),
-        latencies: Latencies::default(),
-        basis: OnceLock::new(),
-    }))
+    Ok(Arc::new(Services { language_model, translator, ..bare(config, models, &clock, &usage)? }))
 }
 
 /// Returns how long to wait for model servers, which may start together with a daemon.
 const fn patience(purpose: &Purpose) -> Patience {
     match purpose {
         Purpose::Daemon { .. } => Patience::DAEMON,
-        Purpose::Check | Purpose::Command | Purpose::Recorded(_) => Patience::NONE,
+        Purpose::Check | Purpose::Command { .. } | Purpose::EditDomains | Purpose::Recorded(_) => Patience::NONE,
     }
 }
 
@@ -369,6 +419,10 @@ fn apart(providers: &mut SearchProviders, exchanges: &Exchanges) {
     };
     without(&mut providers.own, "database", "what a database answers");
     without(&mut providers.search, "feeds", "what feeds held before this run");
+    // Recordings of earlier versions have none of its answers.
+    if matches!(exchanges, Exchanges::Replay(archive) if !archive.contains_path(wikipedia::PATH)) {
+        providers.search.retain(|provider| provider.name() != wikipedia::NAME);
+    }
 }
 
 /// Returns true for a recorded check, which repeats work. Queue messages are processed once.
@@ -394,7 +448,7 @@ async fn queue(
     supervisor: &Supervisor,
     patience: Option<Duration>,
 ) -> Result<Arc<dyn Queue>, AppError> {
-    if let (Some(url), Purpose::Daemon { .. } | Purpose::Command) = (&config.amqp.url, purpose) {
+    if let (Some(url), Purpose::Daemon { .. } | Purpose::Command { broker: true }) = (&config.amqp.url, purpose) {
         let prefetch = u16::try_from(config.worker.concurrency).unwrap_or(u16::MAX);
         let mut settings = AmqpSettings {
             names: AmqpNames {

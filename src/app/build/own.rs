@@ -30,7 +30,7 @@ fn gate(parts: &Parts<'_>, habits: fn(Duration) -> GateSettings) -> Gate {
 
 pub(super) fn gatherers(parts: &Parts<'_>, gatherers: &Gatherers, found: &mut SearchProviders) {
     let theirs = match gatherers {
-        Gatherers::Beside(theirs) => theirs,
+        Gatherers::InAddition(theirs) => theirs,
         Gatherers::Instead(theirs) => {
             *found = SearchProviders::default();
             theirs

@@ -14,7 +14,9 @@ use crate::inference::Embedder;
 use crate::outbound::pages::PageFetcher;
 use crate::parsing::Parsers;
 use crate::pipeline::{RulesHandle, SearchProviders};
-use crate::providers::{self, Provider, brave, eventregistry, gdelt, google, knowledge, newsapi, searxng, serpapi};
+use crate::providers::{
+    self, Provider, brave, eventregistry, gdelt, google, knowledge, newsapi, searxng, serpapi, wikipedia,
+};
 use crate::store::Store;
 
 pub(super) struct Parts<'a> {
@@ -50,6 +52,11 @@ pub(super) fn build(parts: &Parts<'_>) -> Result<SearchProviders, AppError> {
             }
             SearchProvider::EventRegistry => event_registry(&parts.gates, &mut found)?,
             SearchProvider::NewsApi => news_api(&parts.gates, &mut found)?,
+            SearchProvider::Wikipedia => {
+                let one = &parts.gates.config.providers.wikipedia;
+                let settings = wikipedia::WikipediaSettings { base_url: base(one, "wikipedia")? };
+                found.search.push(Arc::new(wikipedia::new(settings, parts.gates.gate(wikipedia::gate_settings, one))));
+            }
         }
     }
     // Fixed order with OpenSearch first, independent of the configured order.

@@ -203,6 +203,6 @@ fn the_whole_stays_small() {
 }
 
 #[test]
-fn the_demo_stands_on_the_day_its_data_was_collected() {
+fn demo_clock_is_at_the_day_when_its_data_was_collected() {
     assert_eq!(evaluated_at().to_rfc3339(), "2026-11-20T12:00:00+00:00");
 }

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::headers::{self, ORIGIN_QUEUE};
 use super::names::{checked_name, prose};
-use super::publish::Outgoing;
+use super::publish::OutgoingMessage;
 use super::{AmqpNames, AmqpQueue};
 use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, QueueError, QueueName, excerpt};
 
@@ -78,7 +78,7 @@ struct Walk<'a> {
     held: BTreeSet<DeliveryTag>,
 }
 
-struct Reached {
+struct FetchedLetter {
     letter: DeadLetter,
     body: Vec<u8>,
     properties: BasicProperties,
@@ -87,7 +87,7 @@ struct Reached {
 
 struct Window {
     queue: QueueName,
-    letters: Vec<Returning>,
+    letters: Vec<RequeuedLetter>,
 }
 
 impl Window {
@@ -97,14 +97,14 @@ impl Window {
     }
 }
 
-struct Returning {
+struct RequeuedLetter {
     body: Vec<u8>,
     properties: BasicProperties,
     tag: DeliveryTag,
 }
 
 impl Walk<'_> {
-    async fn next(&mut self) -> Result<Option<Reached>, QueueError> {
+    async fn next(&mut self) -> Result<Option<FetchedLetter>, QueueError> {
         let queue = checked_name(&self.names.dead_queue);
         let got = self.channel.basic_get(queue, BasicGetOptions { no_ack: false }).await;
         let Some(message) = got.map_err(|error| failed(&error))? else { return Ok(None) };
@@ -112,7 +112,7 @@ impl Walk<'_> {
         let tag = message.delivery_tag;
         self.held.insert(tag);
         let letter = letter(self.names, &message.data, &message.properties);
-        Ok(Some(Reached { letter, body: message.data, properties: message.properties, tag }))
+        Ok(Some(FetchedLetter { letter, body: message.data, properties: message.properties, tag }))
     }
 
     async fn remove(&mut self, tag: DeliveryTag) -> Result<(), QueueError> {
@@ -161,7 +161,7 @@ impl AmqpQueue {
         let _one_at_a_time = self.dead.lock().await;
         let mut walk = self.walk().await?;
         let mut wanted = None;
-        while let Some(Reached { letter, body, .. }) = walk.next().await? {
+        while let Some(FetchedLetter { letter, body, .. }) = walk.next().await? {
             if letter.id == id {
                 wanted = Some(OpenDeadLetter { letter, body });
             }
@@ -177,7 +177,7 @@ impl AmqpQueue {
         let mut gone = HashSet::new();
         // One window per queue: if one queue is missing, messages to the others are not sent twice.
         let mut windows = QueueName::ALL.map(|queue| Window { queue, letters: Vec::new() });
-        while let Some(Reached { letter, body, properties, tag }) = walk.next().await? {
+        while let Some(FetchedLetter { letter, body, properties, tag }) = walk.next().await? {
             let is_wanted = which.holds(&letter) && !letter.is_cut;
             let Some(queue) = letter.origin.filter(|_| is_wanted) else { continue };
             let mut once = DefaultHasher::new();
@@ -187,7 +187,7 @@ impl AmqpQueue {
             }
             let Some(window) = windows.iter_mut().find(|window| window.queue == queue) else { continue };
             let properties = headers::for_requeue(&properties, self.clocks.own.now());
-            window.letters.push(Returning { body, properties, tag });
+            window.letters.push(RequeuedLetter { body, properties, tag });
             if window.is_full() {
                 self.give_back(&mut walk, window).await?;
             }
@@ -202,10 +202,10 @@ impl AmqpQueue {
     /// Publishes the window to its queue, then removes its dead letters after the confirms.
     async fn give_back(&self, walk: &mut Walk<'_>, window: &mut Window) -> Result<(), QueueError> {
         let routing_key = self.shared.plan.names.queue(window.queue);
-        let messages: Vec<Outgoing<'_>> = window
+        let messages: Vec<OutgoingMessage<'_>> = window
             .letters
             .iter()
-            .map(|letter| Outgoing {
+            .map(|letter| OutgoingMessage {
                 exchange: "",
                 routing_key,
                 body: &letter.body,

@@ -39,7 +39,7 @@ pub(super) enum State {
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) plan: Plan,
     pub(super) state: watch::Sender<State>,
     /// No more deliveries are wanted.
@@ -49,7 +49,7 @@ pub(super) struct Shared {
     pub(super) observer: Arc<dyn Observer>,
 }
 
-impl Shared {
+impl SharedState {
     pub(super) fn session(&self) -> Result<Arc<Session>, QueueError> {
         match &*self.state.borrow() {
             State::Up(session) if !session.lost.is_cancelled() => Ok(Arc::clone(session)),
@@ -59,13 +59,13 @@ impl Shared {
     }
 }
 
-pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
+pub(super) async fn drive(shared: Arc<SharedState>, mut session: Arc<Session>) {
     // If this task ends for any reason, `receive` returns `Closed`, and the process exits instead of hanging.
     let _no_more = shared.stopping.clone().drop_guard();
     let mut failures = 0_u32;
     loop {
         let since = Instant::now();
-        if watch_over(&shared, &session).await == Ended::Closing {
+        if watch_over(&shared, &session).await == SessionEnd::Closing {
             shared.state.send_replace(State::Away("closed".to_owned()));
             session.close().await;
             return;
@@ -87,19 +87,19 @@ pub(super) async fn drive(shared: Arc<Shared>, mut session: Arc<Session>) {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Ended {
+enum SessionEnd {
     Lost,
     Closing,
 }
 
-async fn watch_over(shared: &Shared, session: &Session) -> Ended {
+async fn watch_over(shared: &SharedState, session: &Session) -> SessionEnd {
     // Stopping twice has no effect.
     let mut wanted = true;
     loop {
         tokio::select! {
             biased;
-            () = shared.closing.cancelled() => return Ended::Closing,
-            () = session.lost.cancelled() => return Ended::Lost,
+            () = shared.closing.cancelled() => return SessionEnd::Closing,
+            () = session.lost.cancelled() => return SessionEnd::Lost,
             () = shared.stopping.cancelled(), if wanted => {
                 hand_back(session.stop_consuming().await).await;
                 wanted = false;
@@ -109,7 +109,7 @@ async fn watch_over(shared: &Shared, session: &Session) -> Ended {
                 if wanted && !session.lost.is_cancelled() {
                     // A consumer that is being started ends with its connection.
                     tokio::select! {
-                        () = shared.closing.cancelled() => return Ended::Closing,
+                        () = shared.closing.cancelled() => return SessionEnd::Closing,
                         () = session.start_consuming(&shared.plan, || !*shared.paused.borrow()) => {}
                     }
                 }
@@ -134,7 +134,7 @@ pub(super) async fn hand_back(fetched: Vec<(QueueName, Delivery)>) {
 }
 
 /// Reconnects until it succeeds; `None` if the queue closes.
-async fn reconnect(shared: &Shared, failures: &mut u32) -> Option<Session> {
+async fn reconnect(shared: &SharedState, failures: &mut u32) -> Option<Session> {
     loop {
         let delay = reconnect_delay(*failures, shared.plan.reconnect_max, rand::random());
         let consume = !shared.stopping.is_cancelled() && !*shared.paused.borrow();

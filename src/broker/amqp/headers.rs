@@ -173,7 +173,7 @@ fn dated(properties: BasicProperties, now: DateTime<Utc>, latest: DateTime<Utc>)
     }
 }
 
-type Set = fn(BasicProperties, ShortString) -> BasicProperties;
+type PropertySetter = fn(BasicProperties, ShortString) -> BasicProperties;
 
 /// Returns the properties that are copied when a message is published again. Dropped, because they change its route:
 ///
@@ -204,7 +204,7 @@ fn carried(properties: &BasicProperties) -> BasicProperties {
             }
         }
     }
-    let texts: [(&Option<ShortString>, Set); 7] = [
+    let texts: [(&Option<ShortString>, PropertySetter); 7] = [
         (properties.content_type(), BasicProperties::with_content_type),
         (properties.content_encoding(), BasicProperties::with_content_encoding),
         (properties.correlation_id(), BasicProperties::with_correlation_id),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_letter_says_why_where_from_and_when() {
+    fn dead_letter_has_headers_for_error_origin_and_time() {
         let now = DateTime::from_timestamp_millis(1_795_000_100_250).unwrap();
         let error = "é".repeat(3_000);
         let death = Death { attempts: 1, label: "not_json", error: &error, origin: "factcheck", original_bytes: None };

@@ -21,17 +21,17 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::driver::{Shared, State};
+use self::driver::{SharedState, State};
 use self::headers::Death;
 use self::names::checked_name;
-use self::publish::{Outgoing, Sent, WINDOW, all_sent, publish};
+use self::publish::{OutgoingMessage, SendOutcome, WINDOW, all_sent, publish};
 use self::replies::ReplyPolicy;
 use self::results::json;
 use self::session::{Plan, Session};
 use self::settings::parse_url;
 use super::{
-    DeadBody, DeadLetter, DeadSelection, Delivery, Observer, OpenDeadLetter, OutboxMessage, Published, Queue,
-    QueueDepth, QueueError, QueueName, Receipt, Settle,
+    DeadBody, DeadLetter, DeadSelection, Delivery, Observer, OpenDeadLetter, OutboxMessage, PublishReport, Queue,
+    QueueDepth, QueueError, QueueName, Receipt, Settlement,
 };
 use crate::supervisor::Supervisor;
 
@@ -54,7 +54,7 @@ pub use self::settings::AmqpSettings;
 
 /// The queue at RabbitMQ. Dropping it closes the connections; drain the supervisor for a clean close.
 pub struct AmqpQueue {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     retry_delays: Vec<Duration>,
     confirm_timeout: Duration,
     clocks: Clocks,
@@ -93,7 +93,7 @@ impl AmqpQueue {
             // Later sessions do not consume either, and `receive` returns `Closed` instead of waiting.
             stopping.cancel();
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedState {
             plan,
             state: watch::Sender::new(State::Up(Arc::clone(&session))),
             stopping,
@@ -173,12 +173,12 @@ impl AmqpQueue {
 
     /// Publishes messages that must reach one queue. If no queue takes them, declares everything again and retries
     /// once.
-    async fn publish_surely(&self, session: &Session, batch: &[Outgoing<'_>]) -> Result<(), QueueError> {
+    async fn publish_surely(&self, session: &Session, batch: &[OutgoingMessage<'_>]) -> Result<(), QueueError> {
         let Some(first) = batch.first() else { return Ok(()) };
         let target = || first.routing_key.to_owned();
         let channel = session.careful.lock().await;
         let mut sent = publish(&channel, batch, true, self.confirm_timeout).await;
-        if sent.contains(&Sent::Returned) {
+        if sent.contains(&SendOutcome::Returned) {
             self.declare_again(session, &channel).await;
             sent = publish(&channel, batch, true, self.confirm_timeout).await;
         }
@@ -213,7 +213,7 @@ impl AmqpQueue {
         let queue = self.shared.plan.names.retry_queue(delivery.queue, delay);
         let attempts = delivery.attempts.saturating_add(u32::from(error.is_some()));
         let properties = headers::for_retry(&receipt.properties, attempts, error, self.clocks.own.now(), delay);
-        let message = Outgoing { exchange: "", routing_key: &queue, body: &delivery.body, properties };
+        let message = OutgoingMessage { exchange: "", routing_key: &queue, body: &delivery.body, properties };
         self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
         Ok(())
@@ -238,7 +238,7 @@ impl AmqpQueue {
             original_bytes: (body.len() < delivery.body.len()).then_some(delivery.body.len()),
         };
         let properties = headers::for_dead(&receipt.properties, &death, self.clocks.own.now());
-        let message = Outgoing { exchange: &names.dead_exchange, routing_key: origin, body, properties };
+        let message = OutgoingMessage { exchange: &names.dead_exchange, routing_key: origin, body, properties };
         self.publish_surely(&session, &[message]).await?;
         self.ack(receipt).await;
         Ok(())
@@ -263,7 +263,7 @@ impl AmqpQueue {
         }
     }
 
-    async fn end(&self, delivery: &Delivery, how: Settle) -> Result<(), QueueError> {
+    async fn end(&self, delivery: &Delivery, how: Settlement) -> Result<(), QueueError> {
         let Receipt::Amqp(receipt) = &delivery.receipt else {
             return Err(QueueError::Failed {
                 action: "settling",
@@ -274,13 +274,13 @@ impl AmqpQueue {
             return Ok(());
         }
         match how {
-            Settle::Ack => self.ack(receipt).await,
-            Settle::Requeue => self.hand_back(receipt).await,
-            Settle::Retry { error_label, error, delay } => {
+            Settlement::Ack => self.ack(receipt).await,
+            Settlement::Requeue => self.hand_back(receipt).await,
+            Settlement::Retry { error_label, error, delay } => {
                 self.retry(delivery, receipt, delay, Some((error_label, &error))).await?;
             }
-            Settle::Defer { delay } => self.retry(delivery, receipt, delay, None).await?,
-            Settle::Dead { label, error, body } => self.bury(delivery, receipt, (&label, &error), body).await?,
+            Settlement::Defer { delay } => self.retry(delivery, receipt, delay, None).await?,
+            Settlement::Dead { label, error, body } => self.bury(delivery, receipt, (&label, &error), body).await?,
         }
         Ok(())
     }
@@ -291,9 +291,9 @@ impl AmqpQueue {
         let target = self.shared.plan.names.queue(queue);
         for window in items.chunks(WINDOW) {
             let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
-            let messages: Vec<Outgoing<'_>> = window
+            let messages: Vec<OutgoingMessage<'_>> = window
                 .iter()
-                .map(|body| Outgoing {
+                .map(|body| OutgoingMessage {
                     exchange: "",
                     routing_key: target,
                     body,
@@ -387,7 +387,7 @@ impl Queue for AmqpQueue {
         self.next_delivery().boxed()
     }
 
-    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn settle<'a>(&'a self, delivery: &'a Delivery, how: Settlement) -> BoxFuture<'a, Result<(), QueueError>> {
         self.end(delivery, how).boxed()
     }
 
@@ -395,7 +395,10 @@ impl Queue for AmqpQueue {
         self.enqueue(queue, items).boxed()
     }
 
-    fn publish_results<'a>(&'a self, messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
+    fn publish_results<'a>(
+        &'a self,
+        messages: &'a [OutboxMessage],
+    ) -> BoxFuture<'a, Result<PublishReport, QueueError>> {
         self.send_results(messages).boxed()
     }
 

@@ -17,7 +17,7 @@ pub(super) const WINDOW: usize = 256;
 const NOT_FOUND: u16 = 404;
 
 #[derive(Debug)]
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutgoingMessage<'a> {
     /// Empty: the default exchange.
     pub(super) exchange: &'a str,
     pub(super) routing_key: &'a str,
@@ -25,7 +25,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) properties: BasicProperties,
 }
 
-impl Outgoing<'_> {
+impl OutgoingMessage<'_> {
     fn target(&self) -> String {
         if self.exchange.is_empty() {
             format!("the queue {}", self.routing_key)
@@ -36,7 +36,7 @@ impl Outgoing<'_> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SendOutcome {
     Confirmed,
     /// Stored, but the batch had a message that no queue took. The client library may assign a return to the wrong
     /// message, so the whole batch gets this outcome.
@@ -51,21 +51,21 @@ pub(super) enum Sent {
 
 /// Sends at most [`WINDOW`] messages and waits up to `patience`. Returns outcomes in order.
 ///
-/// With `mandatory`, nothing else may be published on this channel meanwhile (see [`Sent::Returned`]).
+/// With `mandatory`, nothing else may be published on this channel meanwhile (see [`SendOutcome::Returned`]).
 pub(super) async fn publish(
     channel: &Channel,
-    messages: &[Outgoing<'_>],
+    messages: &[OutgoingMessage<'_>],
     mandatory: bool,
     patience: Duration,
-) -> Vec<Sent> {
+) -> Vec<SendOutcome> {
     let deadline = Instant::now() + patience;
     let options = BasicPublishOptions { mandatory, ..BasicPublishOptions::default() };
     let mut confirms = Vec::with_capacity(messages.len());
     for message in messages {
-        let failed = |detail| Err(Sent::Failed(QueueError::NotConfirmed { target: message.target(), detail }));
+        let failed = |detail| Err(SendOutcome::Failed(QueueError::NotConfirmed { target: message.target(), detail }));
         let (Some(exchange), Some(routing_key)) = (destination(message.exchange), destination(message.routing_key))
         else {
-            confirms.push(Err(Sent::Refused("its exchange or routing key is longer than 255 bytes".to_owned())));
+            confirms.push(Err(SendOutcome::Refused("its exchange or routing key is longer than 255 bytes".to_owned())));
             continue;
         };
         let sending = channel.basic_publish(exchange, routing_key, options, message.body, message.properties.clone());
@@ -77,28 +77,30 @@ pub(super) async fn publish(
     }
     let mut sent = Vec::with_capacity(messages.len());
     for (message, confirm) in messages.iter().zip(confirms) {
-        let failed = |detail| Sent::Failed(QueueError::NotConfirmed { target: message.target(), detail });
+        let failed = |detail| SendOutcome::Failed(QueueError::NotConfirmed { target: message.target(), detail });
         sent.push(match confirm {
             Err(outcome) => outcome,
             Ok(confirm) => match timeout_at(deadline, confirm).await {
-                Ok(Ok(Confirmation::Ack(None))) => Sent::Confirmed,
-                Ok(Ok(Confirmation::Ack(Some(_returned)))) => Sent::Returned,
-                Ok(Ok(Confirmation::Nack(_))) => {
-                    Sent::Refused("the broker refused it: a queue it goes to is full or has no leader".to_owned())
-                }
-                Ok(Err(error)) if is_not_found(&error) => Sent::NoExchange(error.to_string()),
+                Ok(Ok(Confirmation::Ack(None))) => SendOutcome::Confirmed,
+                Ok(Ok(Confirmation::Ack(Some(_returned)))) => SendOutcome::Returned,
+                Ok(Ok(Confirmation::Nack(_))) => SendOutcome::Refused(
+                    "the broker refused it: a queue it goes to is full or has no leader".to_owned(),
+                ),
+                Ok(Err(error)) if is_not_found(&error) => SendOutcome::NoExchange(error.to_string()),
                 // The broker closes the channel without naming the message. Only a batch of one identifies it.
-                Ok(Err(error)) if messages.len() == 1 && error.is_amqp_soft_error() => Sent::Refused(error.to_string()),
+                Ok(Err(error)) if messages.len() == 1 && error.is_amqp_soft_error() => {
+                    SendOutcome::Refused(error.to_string())
+                }
                 Ok(Ok(Confirmation::NotRequested)) => failed("the channel gives no confirms".into()),
                 Ok(Err(error)) => failed(error.to_string()),
                 Err(_elapsed) => failed(format!("no answer for {patience:?}; look for alarms at the broker")),
             },
         });
     }
-    if mandatory && sent.contains(&Sent::Returned) {
+    if mandatory && sent.contains(&SendOutcome::Returned) {
         for outcome in &mut sent {
-            if *outcome == Sent::Confirmed {
-                *outcome = Sent::Returned;
+            if *outcome == SendOutcome::Confirmed {
+                *outcome = SendOutcome::Returned;
             }
         }
     }
@@ -109,18 +111,18 @@ fn is_not_found(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ProtocolError(error) if error.get_id() == NOT_FOUND)
 }
 
-pub(super) fn all_sent(sent: Vec<Sent>, target: impl Fn() -> String) -> Result<(), QueueError> {
+pub(super) fn all_sent(sent: Vec<SendOutcome>, target: impl Fn() -> String) -> Result<(), QueueError> {
     for outcome in sent {
         match outcome {
-            Sent::Confirmed => {}
-            Sent::Returned => {
+            SendOutcome::Confirmed => {}
+            SendOutcome::Returned => {
                 let detail = "no queue takes it (deleted or unbound)".to_owned();
                 return Err(QueueError::NotConfirmed { target: target(), detail });
             }
-            Sent::Refused(detail) | Sent::NoExchange(detail) => {
+            SendOutcome::Refused(detail) | SendOutcome::NoExchange(detail) => {
                 return Err(QueueError::NotConfirmed { target: target(), detail });
             }
-            Sent::Failed(error) => return Err(error),
+            SendOutcome::Failed(error) => return Err(error),
         }
     }
     Ok(())

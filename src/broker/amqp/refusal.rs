@@ -48,17 +48,16 @@ pub(super) fn explain(error: &Error, address: &str, uri: &AMQPUri, stage: Stage<
             "correct the user or the password in AMQP_URL".into(),
         ),
         (Stage::Connecting, NOT_ALLOWED | NOT_FOUND) => {
-            let mend = format!(
+            let fix = format!(
                 "create the vhost (rabbitmqctl add_vhost {vhost}) and let the user in (rabbitmqctl set_permissions -p {vhost} \
                  {user} '.*' '.*' '.*'), or correct AMQP_URL; the default vhost is written /%2f"
             );
-            refused(address, &format!("the vhost {vhost:?}"), error, mend)
+            refused(address, &format!("the vhost {vhost:?}"), error, fix)
         }
         (Stage::Declaring(step), ACCESS_REFUSED) => refused(address, &step.describe(), error, grant(vhost, user)),
         (Stage::Declaring(step), PRECONDITION_FAILED) => {
-            let mend =
-                "it exists with other properties: empty and delete the old one, or configure another name".into();
-            refused(address, &step.describe(), error, mend)
+            let fix = "it exists with other properties: empty and delete the old one, or configure another name".into();
+            refused(address, &step.describe(), error, fix)
         }
         (Stage::Declaring(step), NOT_ALLOWED | NOT_FOUND | 503 | 540) => {
             refused(address, &step.describe(), error, "the broker must be RabbitMQ 3.10 or later".into())
@@ -74,6 +73,6 @@ fn grant(vhost: &str, user: &str) -> String {
     format!("grant it: rabbitmqctl set_permissions -p {vhost} {user} '.*' '.*' '.*'")
 }
 
-fn refused(address: &str, what: &str, error: &Error, mend: String) -> QueueError {
-    QueueError::Refused { address: address.to_owned(), what: what.to_owned(), detail: error.to_string(), mend }
+fn refused(address: &str, what: &str, error: &Error, fix: String) -> QueueError {
+    QueueError::Refused { address: address.to_owned(), what: what.to_owned(), detail: error.to_string(), fix }
 }

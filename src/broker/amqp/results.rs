@@ -5,10 +5,10 @@
 use lapin::BasicProperties;
 use lapin::types::ShortString;
 
-use super::publish::{Outgoing, Sent, WINDOW, publish};
+use super::publish::{OutgoingMessage, SendOutcome, WINDOW, publish};
 use super::session::Session;
 use super::{AmqpQueue, names};
-use crate::broker::{OutboxMessage, Published, QueueError};
+use crate::broker::{OutboxMessage, PublishReport, QueueError};
 use crate::domain::MessageId;
 
 pub(super) fn json(message_id: &MessageId) -> BasicProperties {
@@ -22,7 +22,7 @@ pub(super) fn json(message_id: &MessageId) -> BasicProperties {
 
 impl AmqpQueue {
     /// Converts an outbox message; an error explains why it cannot be sent.
-    fn outgoing<'a>(&self, message: &'a OutboxMessage, now: u64) -> Result<Outgoing<'a>, String> {
+    fn outgoing<'a>(&self, message: &'a OutboxMessage, now: u64) -> Result<OutgoingMessage<'a>, String> {
         let exchange = message.exchange.as_deref().unwrap_or("");
         if exchange.is_empty() && self.replies.is_own(&message.routing_key) {
             return Err("reply_to names one of the daemon's own queues".to_owned());
@@ -34,16 +34,16 @@ impl AmqpQueue {
             Some(correlation_id) => properties.with_correlation_id(correlation_id),
             None => properties,
         };
-        Ok(Outgoing { exchange, routing_key: &message.routing_key, body: &message.body, properties })
+        Ok(OutgoingMessage { exchange, routing_key: &message.routing_key, body: &message.body, properties })
     }
 
-    pub(super) async fn send_results(&self, messages: &[OutboxMessage]) -> Result<Published, QueueError> {
+    pub(super) async fn send_results(&self, messages: &[OutboxMessage]) -> Result<PublishReport, QueueError> {
         let session = self.shared.session()?;
-        let mut published = Published::default();
+        let mut published = PublishReport::default();
         for window in messages.chunks(WINDOW) {
             if let Err(error) = self.send_window(&session, window, &mut published).await {
                 // Later windows would fail too; return the outcomes that are known.
-                return if published == Published::default() { Err(error) } else { Ok(published) };
+                return if published == PublishReport::default() { Err(error) } else { Ok(published) };
             }
         }
         Ok(published)
@@ -54,7 +54,7 @@ impl AmqpQueue {
         &self,
         session: &Session,
         window: &[OutboxMessage],
-        published: &mut Published,
+        published: &mut PublishReport,
     ) -> Result<(), QueueError> {
         let now = u64::try_from(self.clocks.own.now().timestamp()).unwrap_or(0);
         let (mut sending, mut outgoing) = (Vec::with_capacity(window.len()), Vec::with_capacity(window.len()));
@@ -75,11 +75,11 @@ impl AmqpQueue {
         let (mut failure, mut is_missing) = (Ok(()), false);
         for (message, sent) in sending.into_iter().zip(sent) {
             match sent {
-                Sent::Confirmed | Sent::Returned => published.confirmed.push(message.id),
-                Sent::Refused(reason) => published.refused.push((message.id, reason)),
+                SendOutcome::Confirmed | SendOutcome::Returned => published.confirmed.push(message.id),
+                SendOutcome::Refused(reason) => published.refused.push((message.id, reason)),
                 // The error closes the channel for all messages in flight: only the one that names the missing exchange
                 // is refused.
-                Sent::NoExchange(reason)
+                SendOutcome::NoExchange(reason)
                     if is_alone
                         && message.exchange.as_deref().is_some_and(|exchange| {
                             !exchange.is_empty() && exchange != results_exchange && reason.contains(exchange)
@@ -87,11 +87,11 @@ impl AmqpQueue {
                 {
                     published.refused.push((message.id, reason));
                 }
-                Sent::NoExchange(detail) => {
+                SendOutcome::NoExchange(detail) => {
                     is_missing = true;
                     failure = Err(QueueError::NotConfirmed { target: "the results exchange".to_owned(), detail });
                 }
-                Sent::Failed(error) => failure = Err(error),
+                SendOutcome::Failed(error) => failure = Err(error),
             }
         }
         if is_missing {

@@ -30,11 +30,11 @@ use crate::broker::{QueueError, QueueName};
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A message, or `None` if the consumer was cancelled.
-type Consumed = (QueueName, lapin::Result<Option<lapin::message::Delivery>>);
+type ConsumerEvent = (QueueName, lapin::Result<Option<lapin::message::Delivery>>);
 
-type Deliveries = Pin<Box<dyn Stream<Item = Consumed> + Send>>;
+type Deliveries = Pin<Box<dyn Stream<Item = ConsumerEvent> + Send>>;
 
-pub(super) struct Incoming {
+pub(super) struct IncomingDeliveries {
     /// Polled before all others.
     important: SelectAll<Deliveries>,
     /// Polled in turn, so that a full queue cannot starve the other.
@@ -42,9 +42,9 @@ pub(super) struct Incoming {
     started: mpsc::UnboundedReceiver<(QueueName, Deliveries)>,
 }
 
-impl Incoming {
+impl IncomingDeliveries {
     /// Waits without end while nothing is consumed. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Consumed {
+    pub(super) async fn next(&mut self) -> ConsumerEvent {
         loop {
             tokio::select! {
                 biased;
@@ -134,7 +134,7 @@ pub(super) struct Session {
     /// For messages that must reach a queue. One batch at a time, so that a returned message belongs to it.
     pub(super) careful: Mutex<Channel>,
     consumers: Mutex<Consumers>,
-    pub(super) deliveries: Mutex<Incoming>,
+    pub(super) deliveries: Mutex<IncomingDeliveries>,
     pub(super) lost: CancellationToken,
     reason: OnceLock<String>,
 }
@@ -183,7 +183,11 @@ impl Session {
             results: Mutex::new(Some(results)),
             careful: Mutex::new(careful),
             consumers: Mutex::new(consumers),
-            deliveries: Mutex::new(Incoming { important: SelectAll::new(), streams: SelectAll::new(), started }),
+            deliveries: Mutex::new(IncomingDeliveries {
+                important: SelectAll::new(),
+                streams: SelectAll::new(),
+                started,
+            }),
             lost: CancellationToken::new(),
             reason: OnceLock::new(),
         })

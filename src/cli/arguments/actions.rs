@@ -118,8 +118,8 @@ pub enum DeadAction {
     #[command(after_help = "Example:\n  corroborate dead list --limit 200")]
     List {
         /// Maximum number of rows.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
     },
     /// Show a dead letter with its message.
     #[command(after_help = "Example:\n  corroborate dead show ID        ids are listed by `corroborate dead list`")]
@@ -133,7 +133,7 @@ pub enum DeadAction {
     )]
     Requeue {
         #[command(flatten)]
-        which: Which,
+        which: MessageSelection,
     },
     /// Delete dead letters.
     #[command(
@@ -141,26 +141,19 @@ pub enum DeadAction {
     )]
     Drop {
         #[command(flatten)]
-        which: Which,
+        which: MessageSelection,
     },
 }
 
 /// Messages by id, or all.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Which {
+pub struct MessageSelection {
     /// Ids.
     pub ids: Vec<String>,
     /// All messages.
     #[arg(long)]
     pub all: bool,
-}
-
-impl Which {
-    /// The body of the request to the daemon.
-    pub fn body(&self) -> serde_json::Value {
-        if self.all { serde_json::json!({ "all": true }) } else { serde_json::json!({ "ids": self.ids }) }
-    }
 }
 
 /// An action on webhooks.
@@ -182,7 +175,7 @@ pub enum WebhooksAction {
     )]
     Retry {
         #[command(flatten)]
-        which: Which,
+        which: MessageSelection,
     },
     /// Delete failed messages.
     #[command(
@@ -190,7 +183,7 @@ pub enum WebhooksAction {
     )]
     Drop {
         #[command(flatten)]
-        which: Which,
+        which: MessageSelection,
     },
     /// Post a signed message of the type `ping`, and print the receiver's response.
     #[command(after_help = "Example:\n  corroborate webhooks test newsroom")]

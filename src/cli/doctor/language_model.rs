@@ -2,14 +2,14 @@
 
 use tokio::time::Instant;
 
-use super::{Finding, Health, LIMIT, Reach, finding, unavailable, within};
+use super::{CheckScope, Finding, Health, LIMIT, finding, unavailable, within};
 use crate::app::Checkup;
 use crate::inference::llm::{LlmError, Purpose};
 use crate::outbound::AskError;
 
 const CHECK: &str = "language model";
 
-pub(super) async fn finding_of(checkup: &Checkup, reach: Reach) -> Finding {
+pub(super) async fn finding_of(checkup: &Checkup, scope: CheckScope) -> Finding {
     let Some(model) = &checkup.language_model else {
         return finding(
             CHECK,
@@ -23,13 +23,13 @@ pub(super) async fn finding_of(checkup: &Checkup, reach: Reach) -> Finding {
     if uses.is_empty() {
         return finding(CHECK, Health::Skip, format!("{name} is not asked: every use of it is switched off"));
     }
-    match reach {
-        Reach::Offline => return finding(CHECK, Health::Skip, format!("{name} is not asked (--offline)")),
-        Reach::Free if model.is_paid() => {
+    match scope {
+        CheckScope::Offline => return finding(CHECK, Health::Skip, format!("{name} is not asked (--offline)")),
+        CheckScope::Free if model.is_paid() => {
             let detail = format!("{name} is not asked, since a question costs money; `doctor --paid` asks it");
             return finding(CHECK, Health::Skip, detail);
         }
-        Reach::Free | Reach::Paid => {}
+        CheckScope::Free | CheckScope::Paid => {}
     }
     match within(model.probe(Instant::now() + LIMIT)).await {
         Some(Ok(())) => finding(CHECK, Health::Ok, format!("{name} answers; used for {}", uses.join(", "))),

@@ -33,7 +33,7 @@ mod tests {
     fn advice_is_given_where_the_indexes_do_not_fit_alone() {
         let of = |indexes, shared_buffers| advice(VectorMemory { indexes, shared_buffers });
         assert_eq!(of(128_000_000, 128_000_000), None);
-        let said = of(1_950_000_000, 134_217_728).unwrap();
-        assert!(said.contains("1950 MB") && said.contains("134 MB") && said.contains("raise it"), "{said}");
+        let text = of(1_950_000_000, 134_217_728).unwrap();
+        assert!(text.contains("1950 MB") && text.contains("134 MB") && text.contains("raise it"), "{text}");
     }
 }

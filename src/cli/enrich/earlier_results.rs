@@ -96,11 +96,11 @@ fn is_torn(line: &[u8]) -> bool {
 impl EarlierResults {
     /// Removes degraded results of these items and an incomplete last line.
     pub(super) fn prepare(&self, out: &Path, again: &HashSet<&str>) -> Result<(), Failure> {
-        let done = if again.is_empty() { self.mend_end(out) } else { self.rewrite(out, again) };
+        let done = if again.is_empty() { self.repair_end(out) } else { self.rewrite(out, again) };
         done.map_err(|error| Failure::failed(format!("{} cannot be written: {error}", out.display())))
     }
 
-    fn mend_end(&self, out: &Path) -> std::io::Result<()> {
+    fn repair_end(&self, out: &Path) -> std::io::Result<()> {
         match self.end {
             End::Clean => Ok(()),
             End::Open => OpenOptions::new().append(true).open(out)?.write_all(b"\n"),
@@ -112,7 +112,7 @@ impl EarlierResults {
     fn rewrite(&self, out: &Path, again: &HashSet<&str>) -> std::io::Result<()> {
         // Keeps a link and replaces its target.
         let target = std::fs::canonicalize(out)?;
-        let (temporary, mut new) = beside(&target)?;
+        let (temporary, mut new) = create_temporary(&target)?;
         let written = self.copy(&target, &mut new, again).and_then(|()| std::fs::rename(&temporary, &target));
         if written.is_err() {
             drop(std::fs::remove_file(&temporary));
@@ -148,7 +148,7 @@ impl EarlierResults {
     }
 }
 
-fn beside(target: &Path) -> std::io::Result<(PathBuf, File)> {
+fn create_temporary(target: &Path) -> std::io::Result<(PathBuf, File)> {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.tmp", std::process::id()));
     let path = target.with_file_name(name);

@@ -27,7 +27,7 @@ pub(super) async fn of_pairs(services: &Services, rows: &[PairRow], output: Outp
     let name = services.language_model.as_ref().map_or("", |model| model.name());
     for row in rows {
         let stance = adjudicate_pair(services, &row.claim, &row.evidence).await;
-        let said = match stance {
+        let predicted = match stance {
             Ok(Some(Stance::Supports)) => rows::ENTAIL,
             Ok(Some(_)) if is_two_way => rows::NOT_ENTAIL,
             Ok(Some(Stance::Contradicts)) => rows::CONTRADICT,
@@ -43,7 +43,7 @@ pub(super) async fn of_pairs(services: &Services, rows: &[PairRow], output: Outp
             id: row.id.clone(),
             claim: row.claim.clone(),
             evidence: row.evidence.clone(),
-            prediction: Prediction { gold, said, confidence: None },
+            prediction: Prediction { gold, predicted, confidence: None },
             shown: None,
             figures: None,
             decisive: false,

@@ -8,7 +8,7 @@ use super::{Answer, rows};
 use crate::cli::failure::Failure;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::Verdict;
-use crate::judging::decision::fit::{Fitted, LabelledClaim};
+use crate::judging::decision::fit::{FittedTable, LabelledClaim};
 use crate::judging::decision::{FIGURES, JudgeKind};
 
 const FEW: usize = 30;
@@ -38,9 +38,9 @@ pub(super) fn caution(answers: &[Answer]) -> Option<SideTakingCounts> {
     let count = |test: &dyn Fn(&Answer) -> bool| claims.iter().filter(|answer| test(answer)).count();
     Some(SideTakingCounts {
         sided_by_people: count(&|answer| takes(answer.prediction.gold)),
-        of_them_taken: count(&|answer| takes(answer.prediction.gold) && takes(answer.prediction.said)),
-        taken: count(&|answer| takes(answer.prediction.said)),
-        right: count(&|answer| takes(answer.prediction.said) && answer.prediction.is_right()),
+        of_them_taken: count(&|answer| takes(answer.prediction.gold) && takes(answer.prediction.predicted)),
+        taken: count(&|answer| takes(answer.prediction.predicted)),
+        right: count(&|answer| takes(answer.prediction.predicted) && answer.prediction.is_right()),
         decisive: count(&|answer| answer.decisive),
         decisive_right: count(&|answer| answer.decisive && answer.prediction.is_right()),
     })
@@ -71,7 +71,7 @@ pub(super) fn figures(result: &ClaimResult) -> Option<[f64; FIGURES]> {
 }
 
 /// Uses only the most frequent kind of judge, because figures of other kinds mean something else.
-pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Failure> {
+pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<FittedTable, Failure> {
     let count = |kind: JudgeKind| answers.iter().filter(|answer| JudgeKind::of(&answer.judge) == kind).count();
     let kinds = [JudgeKind::Rules, JudgeKind::Model];
     let kind = kinds.into_iter().max_by_key(|kind| count(*kind)).unwrap_or(JudgeKind::Model);
@@ -87,5 +87,5 @@ pub(super) fn fitted(answers: &[Answer], judged_by: &str) -> Result<Fitted, Fail
         let why = format!("{} claim(s) with passages on topic are too few to fit a decision model to", claims.len());
         return Err(Failure::new(2, format!("{why}; label {FEW} or more")));
     }
-    Ok(Fitted::fit(kind, judged_by.to_owned(), &claims))
+    Ok(FittedTable::fit(kind, judged_by.to_owned(), &claims))
 }

@@ -65,8 +65,8 @@ fn classes(found: &Evaluation) -> String {
 }
 
 fn confusion(found: &Evaluation) -> String {
-    let said: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
-    let head: Vec<String> = said.iter().map(|label| format!("<th>{label}</th>")).collect();
+    let labels: BTreeSet<&str> = found.confusion.values().flat_map(|row| row.keys().copied()).collect();
+    let head: Vec<String> = labels.iter().map(|label| format!("<th>{label}</th>")).collect();
     let mut table = format!(
         "<h2>Confusion</h2>\n<p class=\"note\">A row is what people say, a column what the judge says.</p>\n\
          <table><tr><th></th>{}</tr>\n",
@@ -85,7 +85,7 @@ fn confusion(found: &Evaluation) -> String {
             format!("<td class=\"{class}\">{count}</td>")
         };
         let _infallible =
-            writeln!(table, "<tr><th>{gold}</th>{}</tr>", said.iter().map(cell).collect::<Vec<_>>().concat());
+            writeln!(table, "<tr><th>{gold}</th>{}</tr>", labels.iter().map(cell).collect::<Vec<_>>().concat());
     }
     table + "</table>\n"
 }
@@ -200,7 +200,7 @@ fn mistakes(answers: &[Answer]) -> String {
             shown(&answer.evidence),
             encode_text(&answer.id),
             answer.prediction.gold,
-            answer.prediction.said,
+            answer.prediction.predicted,
             answer.prediction.confidence.unwrap_or_default(),
             encode_text(&answer.judge)
         );
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_text_from_the_file_is_never_markup() {
-        let prediction = Prediction { gold: "entail", said: "neutral", confidence: Some(0.9) };
+        let prediction = Prediction { gold: "entail", predicted: "neutral", confidence: Some(0.9) };
         let answer = Answer {
             id: "<b>1</b>".to_owned(),
             claim: "<script>alert(1)</script>".to_owned(),

@@ -10,14 +10,16 @@ use serde::Serialize;
 
 use super::{Answer, rows};
 use crate::domain::verdict::Tier;
-use crate::judging::calibration::{Calibration, FOLDS, Fitted, Labelled, Logistic, cross_validated, curves};
+use crate::judging::calibration::{
+    Calibration, FOLDS, FittedCurves, LabelledFigure, Logistic, cross_validated, curves,
+};
 use crate::judging::evaluation::{Prediction, ReliabilityBin, calibration_error, error_by_chance, reliability};
 
 /// Minimum rows for a curve: 30 rows give a share to within about 9 points.
 const FEW: usize = 30;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct ShownFigures {
     pub(super) tier: Tier,
     /// 0–100.
     pub(super) score: Option<u32>,
@@ -40,11 +42,11 @@ pub(super) struct Error {
     /// Of `calibrated`.
     pub(super) bins: Vec<ReliabilityBin>,
     /// By prediction, because bins of few rows are noisy.
-    pub(super) kinds: BTreeMap<&'static str, OfKind>,
+    pub(super) kinds: BTreeMap<&'static str, KindFigures>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub(super) struct OfKind {
+pub(super) struct KindFigures {
     pub(super) rows: usize,
     /// Of calibrated figures.
     pub(super) mean: f64,
@@ -53,7 +55,7 @@ pub(super) struct OfKind {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub(super) struct OfTier {
+pub(super) struct TierFigures {
     pub(super) rows: usize,
     /// Share with the label supported.
     pub(super) supported: f64,
@@ -69,23 +71,23 @@ pub(super) struct Reliability {
     /// The score as the share of claims with the label supported. Claims only.
     pub(super) score: Option<Error>,
     /// Claims only.
-    pub(super) tiers: BTreeMap<Tier, OfTier>,
+    pub(super) tiers: BTreeMap<Tier, TierFigures>,
     #[serde(skip)]
     curves: Option<Calibration>,
 }
 
 pub(super) fn measure(answers: &[Answer]) -> Reliability {
-    let confident: Vec<Labelled<'_>> = answers.iter().filter_map(confidence).collect();
-    let told = answers.iter().filter_map(|answer| Some((answer.prediction.confidence?, answer.prediction.is_right())));
-    let scored: Vec<(Labelled<'_>, Shown)> = answers.iter().filter_map(score).collect();
-    let score_rows: Vec<Labelled<'_>> = scored.iter().map(|(row, _)| *row).collect();
-    let score_told = scored.iter().filter_map(|(row, shown)| Some((f64::from(shown.score?) / 100.0, row.holds)));
+    let confident: Vec<LabelledFigure<'_>> = answers.iter().filter_map(confidence).collect();
+    let pairs = answers.iter().filter_map(|answer| Some((answer.prediction.confidence?, answer.prediction.is_right())));
+    let scored: Vec<(LabelledFigure<'_>, ShownFigures)> = answers.iter().filter_map(score).collect();
+    let score_rows: Vec<LabelledFigure<'_>> = scored.iter().map(|(row, _)| *row).collect();
+    let score_pairs = scored.iter().filter_map(|(row, shown)| Some((f64::from(shown.score?) / 100.0, row.holds)));
     let caps: Vec<f64> = scored.iter().map(|(_, shown)| shown.cap).collect();
     let are_claims = answers.iter().any(|answer| answer.shown.is_some());
     Reliability {
         folds: FOLDS,
-        confidence: error(&confident, &vec![1.0; confident.len()], told),
-        score: (!score_rows.is_empty()).then(|| error(&score_rows, &caps, score_told)),
+        confidence: error(&confident, &vec![1.0; confident.len()], pairs),
+        score: (!score_rows.is_empty()).then(|| error(&score_rows, &caps, score_pairs)),
         tiers: tiers(answers),
         curves: are_claims.then(|| {
             let (of_side, of_score) = (curves(&confident), curves(&score_rows));
@@ -104,38 +106,43 @@ pub(super) fn measure(answers: &[Answer]) -> Reliability {
 /// One curve for all scores.
 const SCORE: &str = "score";
 
-fn confidence(answer: &Answer) -> Option<Labelled<'_>> {
-    let Prediction { said, confidence, .. } = answer.prediction;
-    Some(Labelled { claim: &answer.claim, kind: said, figure: confidence?, holds: answer.prediction.is_right() })
+fn confidence(answer: &Answer) -> Option<LabelledFigure<'_>> {
+    let Prediction { predicted, confidence, .. } = answer.prediction;
+    Some(LabelledFigure {
+        claim: &answer.claim,
+        kind: predicted,
+        figure: confidence?,
+        holds: answer.prediction.is_right(),
+    })
 }
 
-fn score(answer: &Answer) -> Option<(Labelled<'_>, Shown)> {
+fn score(answer: &Answer) -> Option<(LabelledFigure<'_>, ShownFigures)> {
     let shown = answer.shown.filter(|shown| shown.score.is_some())?;
     let holds = answer.prediction.gold == rows::SUPPORTED;
-    Some((Labelled { claim: &answer.claim, kind: SCORE, figure: shown.raw, holds }, shown))
+    Some((LabelledFigure { claim: &answer.claim, kind: SCORE, figure: shown.raw, holds }, shown))
 }
 
 /// Measures calibration errors. `caps` limits the calibrated figures, as in results.
-fn error(labelled: &[Labelled<'_>], caps: &[f64], shown: impl Iterator<Item = (f64, bool)>) -> Error {
-    let told = cross_validated(labelled, FOLDS).into_iter().zip(caps).map(|(told, cap)| told.min(*cap));
-    let told: Vec<(&Labelled<'_>, f64)> = labelled.iter().zip(told).collect();
-    let bins = reliability(told.iter().map(|(row, told)| (*told, row.holds)));
+fn error(labelled: &[LabelledFigure<'_>], caps: &[f64], shown: impl Iterator<Item = (f64, bool)>) -> Error {
+    let figures = cross_validated(labelled, FOLDS).into_iter().zip(caps).map(|(figure, cap)| figure.min(*cap));
+    let figures: Vec<(&LabelledFigure<'_>, f64)> = labelled.iter().zip(figures).collect();
+    let bins = reliability(figures.iter().map(|(row, figure)| (*figure, row.holds)));
     Error {
         rows: labelled.len(),
         shown: calibration_error(&reliability(shown)),
         calibrated: calibration_error(&bins),
         by_chance: error_by_chance(&bins),
         bins,
-        kinds: kinds(&told),
+        kinds: kinds(&figures),
     }
 }
 
-fn kinds(told: &[(&Labelled<'_>, f64)]) -> BTreeMap<&'static str, OfKind> {
-    let mut kinds: BTreeMap<&'static str, OfKind> = BTreeMap::new();
-    for (row, told) in told {
+fn kinds(figures: &[(&LabelledFigure<'_>, f64)]) -> BTreeMap<&'static str, KindFigures> {
+    let mut kinds: BTreeMap<&'static str, KindFigures> = BTreeMap::new();
+    for (row, figure) in figures {
         let kind = kinds.entry(row.kind).or_default();
         kind.rows += 1;
-        kind.mean += told;
+        kind.mean += figure;
         kind.right += f64::from(u8::from(row.holds));
     }
     for kind in kinds.values_mut() {
@@ -145,8 +152,8 @@ fn kinds(told: &[(&Labelled<'_>, f64)]) -> BTreeMap<&'static str, OfKind> {
     kinds
 }
 
-fn tiers(answers: &[Answer]) -> BTreeMap<Tier, OfTier> {
-    let mut tiers: BTreeMap<Tier, OfTier> = BTreeMap::new();
+fn tiers(answers: &[Answer]) -> BTreeMap<Tier, TierFigures> {
+    let mut tiers: BTreeMap<Tier, TierFigures> = BTreeMap::new();
     for (answer, result) in answers.iter().filter_map(|answer| Some((answer, answer.shown?))) {
         let tier = tiers.entry(result.tier).or_default();
         tier.rows += 1;
@@ -162,9 +169,9 @@ fn tiers(answers: &[Answer]) -> BTreeMap<Tier, OfTier> {
 
 impl Reliability {
     /// Returns `None` for pairs, which have no verdict.
-    pub(super) fn fitted(&self, data: &str, judge: &str, rows: usize) -> Option<Fitted> {
+    pub(super) fn fitted(&self, data: &str, judge: &str, rows: usize) -> Option<FittedCurves> {
         let score = self.score.clone().unwrap_or_default();
-        Some(Fitted {
+        Some(FittedCurves {
             data: data.to_owned(),
             judge: judge.to_owned(),
             rows,
@@ -243,12 +250,22 @@ mod tests {
 
     use super::*;
 
-    fn answer(number: usize, gold: &'static str, said: &'static str, sure: f64, shown: Option<Shown>) -> Answer {
+    fn answer(
+        number: usize,
+        gold: &'static str,
+        predicted: &'static str,
+        sure: f64,
+        shown: Option<ShownFigures>,
+    ) -> Answer {
         Answer {
             id: number.to_string(),
             claim: format!("claim {number}"),
             evidence: String::new(),
-            prediction: Prediction { gold, said, confidence: (said != rows::NOT_ENOUGH_EVIDENCE).then_some(sure) },
+            prediction: Prediction {
+                gold,
+                predicted,
+                confidence: (predicted != rows::NOT_ENOUGH_EVIDENCE).then_some(sure),
+            },
             shown,
             figures: None,
             decisive: false,
@@ -258,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn each_tier_is_told_with_what_its_claims_turned_out_to_be() {
-        let of = |tier, score, raw| Some(Shown { tier, score: Some(score), raw, cap: 1.0 });
+    fn tier_has_share_of_right_verdicts_when_claims_are_labelled() {
+        let of = |tier, score, raw| Some(ShownFigures { tier, score: Some(score), raw, cap: 1.0 });
         let answers: Vec<Answer> = (0..400)
             .map(|n| match n % 4 {
                 0 => answer(n, rows::SUPPORTED, rows::SUPPORTED, 1.0, of(Tier::High, 95, 0.9)),
@@ -269,9 +286,9 @@ mod tests {
             })
             .collect();
         let found = measure(&answers);
-        assert_eq!(found.tiers[&Tier::High], OfTier { rows: 100, supported: 1.0, right: 1.0 });
-        assert_eq!(found.tiers[&Tier::Medium], OfTier { rows: 100, supported: 1.0, right: 0.0 });
-        assert_eq!(found.tiers[&Tier::Low], OfTier { rows: 200, supported: 0.0, right: 0.5 });
+        assert_eq!(found.tiers[&Tier::High], TierFigures { rows: 100, supported: 1.0, right: 1.0 });
+        assert_eq!(found.tiers[&Tier::Medium], TierFigures { rows: 100, supported: 1.0, right: 0.0 });
+        assert_eq!(found.tiers[&Tier::Low], TierFigures { rows: 200, supported: 0.0, right: 0.5 });
         assert_eq!(found.confidence.rows, 300, "a hundred take no side");
         assert!(found.confidence.shown > 0.3 && found.confidence.calibrated < 0.1, "{:?}", found.confidence);
         let refuted = found.confidence.kinds[rows::REFUTED];

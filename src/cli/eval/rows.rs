@@ -65,7 +65,7 @@ enum Row {
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct LabelledLine {
     #[serde(default)]
     id: Option<Value>,
     claim: String,
@@ -76,12 +76,12 @@ struct Given {
     #[serde(default)]
     set: String,
     #[serde(default)]
-    english: Option<English>,
+    english: Option<EnglishTexts>,
 }
 
 /// Used instead of a translator.
 #[derive(Deserialize)]
-struct English {
+struct EnglishTexts {
     claim: String,
     /// In the order of the passages.
     evidence: Vec<String>,
@@ -163,7 +163,7 @@ pub(super) fn read(file: &Path, output: Output) -> Result<(Rows, usize), Failure
     }
 }
 
-/// Rows with a repeated id are all counted, but cannot be told apart later.
+/// Rows with a repeated id are all counted, but cannot be distinguished later.
 #[derive(Default)]
 struct Ids {
     lines: HashMap<String, usize>,
@@ -190,7 +190,7 @@ impl Ids {
 }
 
 fn row(line: &[u8], number: usize) -> Result<Row, String> {
-    let given: Given = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let given: LabelledLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let id = match given.id {
         Some(Value::String(id)) => id,
         Some(Value::Null) | None => number.to_string(),
@@ -212,7 +212,7 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
             let label = label(CLAIM_LABELS)?;
             let date = given.claim_date.as_deref().map(|text| date("claim_date", text)).transpose()?;
             let evidence: Vec<GivenText> = texts.into_iter().map(text).collect::<Result<_, _>>()?;
-            let english = given.english.map(|english| told(&given.claim, &evidence, english)).transpose()?;
+            let english = given.english.map(|english| english_pairs(&given.claim, &evidence, english)).transpose()?;
             let (set, english) = (given.set, english.unwrap_or_default());
             Ok(Row::Claim(ClaimRow {
                 given: GivenClaim { id, text: given.claim, date, evidence },
@@ -224,7 +224,7 @@ fn row(line: &[u8], number: usize) -> Result<Row, String> {
     }
 }
 
-fn told(claim: &str, evidence: &[GivenText], english: English) -> Result<Vec<(String, String)>, String> {
+fn english_pairs(claim: &str, evidence: &[GivenText], english: EnglishTexts) -> Result<Vec<(String, String)>, String> {
     if english.evidence.len() != evidence.len() {
         return Err(format!("english has {} texts for {}", english.evidence.len(), evidence.len()));
     }
@@ -249,7 +249,7 @@ fn date(field: &str, text: &str) -> Result<DateTime<Utc>, String> {
 mod tests {
     use super::*;
 
-    fn told(line: &str) -> String {
+    fn read_row(line: &str) -> String {
         match row(line.as_bytes(), 7) {
             Ok(row) => format!("{row:?}"),
             Err(why) => why,
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_english_of_a_claim_stands_in_for_a_translator() {
+    async fn english_texts_replace_translator_when_row_has_them() {
         let line =
             r#"{"claim":"Порт закрыт.","label":"refuted","evidence":[{"text":"Порт открыт."}],"english":ENGLISH}"#;
         let with = |english: &str| row(line.replace("ENGLISH", english).as_bytes(), 1);
@@ -280,24 +280,25 @@ mod tests {
         };
         let translator = Rows::Claims(vec![claim]).translator().unwrap();
         let until = tokio::time::Instant::now();
-        let told = translator.translate("Порт открыт.", Some("ru"), "en", until).await.outcome.unwrap();
-        assert_eq!(told.as_deref(), Some("The port is open."));
+        let translated = translator.translate("Порт открыт.", Some("ru"), "en", until).await.outcome.unwrap();
+        assert_eq!(translated.as_deref(), Some("The port is open."));
         assert!(with(r#"{"claim":"The port is closed.","evidence":[]}"#).unwrap_err().contains("0 texts for 1"));
         let Ok(Row::Claim(plain)) = with("null") else { panic!() };
         assert!(Rows::Claims(vec![plain]).translator().is_none());
     }
 
     #[test]
-    fn a_bad_line_says_what_is_wrong() {
-        assert!(told("nothing").contains("expected"));
-        assert!(told(r#"{"claim":"c","evidence":"e","label":"supported"}"#).contains("none of entail, neutral"));
-        assert!(told(r#"{"claim":" ","evidence":"e","label":"entail"}"#).contains("empty"));
+    fn error_names_cause_when_line_is_bad() {
+        assert!(read_row("nothing").contains("expected"));
+        assert!(read_row(r#"{"claim":"c","evidence":"e","label":"supported"}"#).contains("none of entail, neutral"));
+        assert!(read_row(r#"{"claim":" ","evidence":"e","label":"entail"}"#).contains("empty"));
         assert!(
-            told(r#"{"claim":"c","evidence":[{"text":"t","published_at":"May"}],"label":"refuted"}"#)
+            read_row(r#"{"claim":"c","evidence":[{"text":"t","published_at":"May"}],"label":"refuted"}"#)
                 .contains("no date")
         );
         assert!(
-            told(r#"{"claim":"c","evidence":[{"text":"t","url":"nowhere"}],"label":"refuted"}"#).contains("nowhere")
+            read_row(r#"{"claim":"c","evidence":[{"text":"t","url":"nowhere"}],"label":"refuted"}"#)
+                .contains("nowhere")
         );
     }
 }

@@ -4,38 +4,38 @@
 
 use crate::inference::ModelFolder;
 
-pub(super) struct Probed {
-    pub(super) told: String,
+pub(super) struct ProbeReport {
+    pub(super) summary: String,
     /// Set if the model is hardly better than chance.
     pub(super) weak: Option<String>,
 }
 
-/// Tests the model on pairs in its languages. The error says what to do.
+/// Tests the model on pairs in its languages. The error names the fix.
 #[cfg(feature = "models")]
-pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
+pub(super) async fn run(folder: &ModelFolder) -> Result<ProbeReport, String> {
     use std::time::Instant;
 
     let began = Instant::now();
-    let loaded = loading::Loaded::of(folder)?;
+    let loaded = loading::LoadedModel::of(folder)?;
     let took = began.elapsed().as_millis();
     let began = Instant::now();
     let shares = loaded.shares(folder).await?;
     let seconds = began.elapsed().as_secs_f64();
     let asked: usize = shares.iter().map(|share| share.of).sum();
-    let told: Vec<String> =
+    let per_language: Vec<String> =
         shares.iter().map(|share| format!("{} of {} in {}", share.right, share.of, share.language)).collect();
     let what = loaded.what();
-    let told = if told.is_empty() {
+    let summary = if per_language.is_empty() {
         format!("loaded in {took} ms; it reads none of the languages that there are pairs in")
     } else {
-        format!("loaded in {took} ms, {what} {} ({asked} in {seconds:.1} s)", told.join(", "))
+        format!("loaded in {took} ms, {what} {} ({asked} in {seconds:.1} s)", per_language.join(", "))
     };
     let weak = loading::weakness(&shares, loaded.floor(), |language| folder.manifest.expected_of(language));
-    Ok(Probed { told, weak })
+    Ok(ProbeReport { summary, weak })
 }
 
 #[cfg(not(feature = "models"))]
-pub(super) async fn run(folder: &ModelFolder) -> Result<Probed, String> {
+pub(super) async fn run(folder: &ModelFolder) -> Result<ProbeReport, String> {
     std::future::ready(Err(format!(
         "{} cannot be run by this build; build with the feature `models`",
         folder.location()
@@ -92,7 +92,7 @@ mod loading {
         })
     }
 
-    pub(super) enum Loaded {
+    pub(super) enum LoadedModel {
         Embedder(Box<LocalEmbedder>),
         Stance(Box<LocalStance>),
         Reranker(Box<LocalReranker>),
@@ -106,7 +106,7 @@ mod loading {
         Pair { claim: profile(claim), passage: profile(passage) }
     }
 
-    impl Loaded {
+    impl LoadedModel {
         pub(super) fn of(folder: &ModelFolder) -> Result<Self, String> {
             let loaded = match folder.manifest.task {
                 Task::Embedding => LocalEmbedder::load(folder).map(|model| Self::Embedder(Box::new(model))),
@@ -157,8 +157,8 @@ mod loading {
         let asked: Vec<Pair> = labelled.iter().map(|one| pair(&one.claim, &one.passage)).collect();
         let judged = model.judge(&asked).await.map_err(|error| error.to_string())?;
         let of_two = folder.manifest.labels.contains(&Label::NotEntail);
-        let right = judged.iter().zip(labelled).filter(|(said, one)| {
-            let p = said.probabilities;
+        let right = judged.iter().zip(labelled).filter(|(judgement, one)| {
+            let p = judgement.probabilities;
             let entails = p.entail > p.contradict + if of_two { p.neutral } else { 0.0 } && p.entail > p.neutral;
             let label = match (entails, p.contradict > p.neutral) {
                 (true, _) => Label::Entail,
@@ -230,7 +230,7 @@ mod loading {
         }
 
         #[test]
-        fn what_ships_says_what_is_expected_of_it() {
+        fn bundled_model_has_expected_share_when_it_names_a_language() {
             for folder in ModelFolder::bundled() {
                 let expected = |language| folder.manifest.expected_of(language);
                 let languages = &folder.manifest.languages;

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::super::failure::Failure;
 use super::super::output::{Colour, Output};
-use super::probe::{self, Probed};
-use super::{Stock, stock};
+use super::probe::{self, ProbeReport};
+use super::{ModelInventory, inventory};
 use crate::config::Config;
 use crate::inference::{ModelFolder, Task};
 use crate::judging::plain::plain;
@@ -27,14 +27,14 @@ struct Finding {
 }
 
 pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Result<(), Failure> {
-    let stock = stock(config).await?;
-    let served = stock.served();
+    let inventory = inventory(config).await?;
+    let served = inventory.served();
     let known = |name: &String| {
-        let folders = stock.brought.iter().chain(&stock.shipped);
+        let folders = inventory.brought.iter().chain(&inventory.shipped);
         folders.map(|folder| &folder.manifest.name).chain(served.iter().map(|(_, name, _)| name)).any(|own| own == name)
     };
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        for problem in &stock.problems {
+        for problem in &inventory.problems {
             output.problem(&format!("problem: {problem}"));
         }
         return Err(Failure::new(2, format!("no model is called {unknown:?}; see `corroborate models list`")));
@@ -53,25 +53,25 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
             detail: "the server answers".to_owned(),
         });
     }
-    let at_work = embedder(&stock, config);
-    let folders = stock.brought.iter().chain(&stock.shipped);
+    let at_work = embedder(&inventory, config);
+    let folders = inventory.brought.iter().chain(&inventory.shipped);
     for folder in folders.filter(|folder| is_wanted(&folder.manifest.name)) {
         if !output.json {
             output.hint(&format!("asking {}", folder.manifest.name));
         }
-        let Looked { ok, weak, mut detail } = look_at(folder).await;
+        let ModelCheck { ok, weak, mut detail } = look_at(folder).await;
         if ok && let Some(lost) = lost_cosine(folder, &at_work) {
             detail.push_str(&lost);
         }
         let (manifest, location) = (&folder.manifest, folder.location());
         findings.push(Finding { task: manifest.task, name: manifest.name.clone(), location, ok, weak, detail });
     }
-    let failed = findings.iter().filter(|finding| !finding.ok).count() + stock.problems.len();
+    let failed = findings.iter().filter(|finding| !finding.ok).count() + inventory.problems.len();
     if output.json {
-        output.value(&serde_json::json!({ "ok": failed == 0, "models": findings, "problems": stock.problems }))?;
+        output.value(&serde_json::json!({ "ok": failed == 0, "models": findings, "problems": inventory.problems }))?;
     } else {
         output.text(&lines(&findings, output))?;
-        for problem in &stock.problems {
+        for problem in &inventory.problems {
             output.problem(&format!("problem: {problem}"));
         }
     }
@@ -84,9 +84,12 @@ pub(super) async fn run(config: &Config, names: &[String], output: Output) -> Re
 }
 
 /// Returns an empty text if a server or the hashed fallback is used.
-fn embedder(stock: &Stock, config: &Config) -> String {
-    let chosen =
-        if stock.remote.embedder.is_some() { None } else { stock.chosen(Task::Embedding, config).ok().flatten() };
+fn embedder(inventory: &ModelInventory, config: &Config) -> String {
+    let chosen = if inventory.remote.embedder.is_some() {
+        None
+    } else {
+        inventory.chosen(Task::Embedding, config).ok().flatten()
+    };
     chosen.map_or_else(String::new, |folder| folder.manifest.name.clone())
 }
 
@@ -96,27 +99,27 @@ fn lost_cosine(folder: &ModelFolder, at_work: &str) -> Option<String> {
     Some(format!("; without the cosine, for which the embedder {} would have to be at work here", fitted.embedder))
 }
 
-pub(super) struct Looked {
+pub(super) struct ModelCheck {
     pub(super) ok: bool,
     pub(super) weak: bool,
     pub(super) detail: String,
 }
 
 /// Checksums first, because the load error of a damaged file is less clear.
-pub(super) async fn look_at(folder: &ModelFolder) -> Looked {
+pub(super) async fn look_at(folder: &ModelFolder) -> ModelCheck {
     if let Err(error) = folder.verify() {
-        return Looked { ok: false, weak: false, detail: error.to_string() };
+        return ModelCheck { ok: false, weak: false, detail: error.to_string() };
     }
     let sums = match folder.manifest.sha256.len() {
         0 => "its model.toml has no checksums",
         _ => "checksums right",
     };
     match probe::run(folder).await {
-        Ok(Probed { told, weak }) => {
+        Ok(ProbeReport { summary, weak }) => {
             let amiss = weak.as_ref().map(|amiss| format!(": {amiss}")).unwrap_or_default();
-            Looked { ok: true, weak: weak.is_some(), detail: format!("{sums}, {told}{amiss}") }
+            ModelCheck { ok: true, weak: weak.is_some(), detail: format!("{sums}, {summary}{amiss}") }
         }
-        Err(error) => Looked { ok: false, weak: false, detail: error },
+        Err(error) => ModelCheck { ok: false, weak: false, detail: error },
     }
 }
 

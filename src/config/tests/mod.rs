@@ -37,7 +37,7 @@ fn contract_names() -> Vec<String> {
     names
 }
 
-fn load_env(env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+fn load_env(env: &[(&str, &str)]) -> Result<LoadedConfig, ConfigError> {
     load(LoadOptions { file: None, env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())) })
 }
 
@@ -55,7 +55,7 @@ fn file_with(text: &str) -> tempfile::NamedTempFile {
     file
 }
 
-fn load_file(text: &str, env: &[(&str, &str)]) -> Result<Loaded, ConfigError> {
+fn load_file(text: &str, env: &[(&str, &str)]) -> Result<LoadedConfig, ConfigError> {
     let file = file_with(text);
     let env: Vec<(String, String)> =
         env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -145,7 +145,7 @@ fn every_name_changes_its_key_and_only_its_key() {
             company.push((key.env().into_owned(), sample.clone()));
             let loaded = load(LoadOptions { file: None, env: company.clone() })
                 .unwrap_or_else(|error| panic!("{} = {sample}: {error}", key.env()));
-            let at = |loaded: &Loaded| show(loaded).into_iter().find(|shown| shown.key == key.path).unwrap();
+            let at = |loaded: &LoadedConfig| show(loaded).into_iter().find(|shown| shown.key == key.path).unwrap();
             assert_eq!(at(&loaded).from, Source::Environment(key.env().into_owned()), "{}", key.path);
             let typed_differs = format!("{:?}", loaded.config) != format!("{:?}", base.config);
             changed |= typed_differs && at(&loaded).value != at(&base).value;
@@ -178,7 +178,7 @@ fn the_defaults_are_those_of_the_contract() {
     assert_eq!(config.enrichment.providers, SearchProvider::ALL);
     assert_eq!(config.enrichment.opensearch_backends, OpenSearchBackend::ALL);
     let rates: Vec<u32> = config.providers.named().iter().map(|(_, provider)| provider.rpm.get()).collect();
-    assert_eq!(rates, [60, 6, 30, 30, 60, 10, 20]);
+    assert_eq!(rates, [60, 6, 30, 30, 60, 10, 20, 60]);
     assert!(config.providers.named().iter().all(|(_, provider)| provider.api_key.is_none()));
     assert!(config.providers.searxng.base_url.is_none() && config.providers.gdelt.base_url.is_some());
     assert!(!config.fetch.allow_private_addresses && !config.enrichment.allowlist_only);
@@ -189,7 +189,7 @@ fn the_defaults_are_those_of_the_contract() {
 }
 
 #[test]
-fn the_layers_win_in_order_and_say_so() {
+fn later_layer_wins_and_is_named_when_several_set_a_key() {
     let file = "[fact_check]\nmax_results = 7\ncache_ttl = \"1h\"\n";
     let loaded = load_file(file, &[("FACTCHECK_GOOGLE_MAX_RESULTS", "9")]).unwrap();
     assert_eq!(loaded.config.fact_check.max_results, 9);
@@ -214,7 +214,7 @@ fn the_variable_names_the_file_and_the_option_wins() {
 }
 
 #[test]
-fn all_problems_are_told_at_once_a_line_each() {
+fn error_lists_each_problem_on_a_line_when_there_are_several() {
     let text = error(&[
         ("ENRICHMENT_MIN_AGREEMENT", "1.5"),
         ("ENRICHMENT_GDELT_RPM", "0"),
@@ -240,7 +240,7 @@ fn all_problems_are_told_at_once_a_line_each() {
 }
 
 #[test]
-fn an_unknown_key_of_a_file_is_told_with_its_value_and_a_suggestion() {
+fn error_suggests_key_when_key_of_file_is_unknown() {
     let text = load_file(
         "[fact_check]\nmax_result = 3\n[fetchh]\ntimeout = \"1s\"\n[providers.gdelt]\nmax_sources = 2\n[enrichment]\noverload = [\"drop\"]\nqueries_max = \"many\"\n[http]\nbind = 8080\n",
         &[],
@@ -448,7 +448,7 @@ fn durations_and_sizes_are_read_in_every_form() {
 }
 
 #[test]
-fn the_schema_knows_what_the_table_knows() {
+fn schema_has_each_key_when_key_is_no_secret() {
     let schema = json_schema();
     let compiled = schema.to_string();
     for key in KEYS.iter().filter(|key| !key.is_secret()) {

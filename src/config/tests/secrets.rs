@@ -49,7 +49,7 @@ fn guessable_token_stops_the_start_on_an_open_address_and_is_warned_of_on_loopba
 }
 
 #[test]
-fn a_broken_file_tells_its_place_and_not_its_text() {
+fn error_names_line_without_text_when_file_is_broken() {
     let text = load_file("[http]\nbind = \"127.0.0.1:1\"\napi_key = sk-5ecret5ecret\n", &[]).unwrap_err().to_string();
     assert!(text.contains("line 3") && !text.contains("5ecret"), "{text}");
     assert_eq!(text.lines().count(), 1);
@@ -99,11 +99,11 @@ proptest! {
 
     /// No header secret is shown, whether it is accepted or refused.
     #[test]
-    fn no_random_secret_is_told(secret in "[a-zA-Z0-9 ]{12,40}") {
-        let told = match load_env(&[("ENRICHMENT_BRAVE_API_KEY", &secret)]) {
+    fn error_has_no_secret_when_value_is_random(secret in "[a-zA-Z0-9 ]{12,40}") {
+        let text = match load_env(&[("ENRICHMENT_BRAVE_API_KEY", &secret)]) {
             Ok(loaded) => format!("{loaded:?}"),
             Err(error) => format!("{error} {error:?}"),
         };
-        prop_assert!(!told.contains(secret.trim()) || secret.trim().len() < 6);
+        prop_assert!(!text.contains(secret.trim()) || secret.trim().len() < 6);
     }
 }

@@ -45,28 +45,28 @@ fn a_secret_of_a_table_comes_from_a_file_as_well() {
     let key = loaded.config.providers.api.endpoints[0].api_key.clone().unwrap();
     assert_eq!(key.current().expose_secret(), "5ecret-from-a-file");
     let both = [("ENRICHMENT_API_RATES_API_KEY_FILE", path.as_str()), ("ENRICHMENT_API_RATES_API_KEY", "5ecret")];
-    let told = load_file(ENDPOINTS, &both).unwrap_err().to_string();
-    assert!(told.contains("set one of the two") && !told.contains("5ecret"), "{told}");
+    let text = load_file(ENDPOINTS, &both).unwrap_err().to_string();
+    assert!(text.contains("set one of the two") && !text.contains("5ecret"), "{text}");
     let gone = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATES_API_KEY_FILE", "/nowhere")]).unwrap_err().to_string();
     assert!(gone.contains("cannot be read"), "{gone}");
 }
 
 #[test]
 fn a_secret_of_no_table_is_a_misspelt_name() {
-    let told = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATE_API_KEY", "5ecret")]).unwrap_err().to_string();
-    assert!(told.contains("ENRICHMENT_API_RATE_API_KEY") && !told.contains("5ecret"), "{told}");
+    let text = load_file(ENDPOINTS, &[("ENRICHMENT_API_RATE_API_KEY", "5ecret")]).unwrap_err().to_string();
+    assert!(text.contains("ENRICHMENT_API_RATE_API_KEY") && !text.contains("5ecret"), "{text}");
 }
 
 #[test]
-fn a_wrong_table_stops_the_start_and_says_where() {
-    let told = load_file(&ENDPOINTS.replace("keywords", "keywrods"), &[]).unwrap_err().to_string();
-    assert!(told.contains("providers.api.endpoints[0].keywrods: is not a known key"), "{told}");
-    assert!(told.contains("keywords"), "the mend names what is known: {told}");
-    let told = load_file(&format!("{ENDPOINTS}api_key = \"5ecret\"\n"), &[]).unwrap_err().to_string();
-    assert!(told.contains("ENRICHMENT_API_AIR_QUALITY_API_KEY") && !told.contains("5ecret"), "{told}");
+fn load_fails_with_place_when_table_is_wrong() {
+    let text = load_file(&ENDPOINTS.replace("keywords", "keywrods"), &[]).unwrap_err().to_string();
+    assert!(text.contains("providers.api.endpoints[0].keywrods: is not a known key"), "{text}");
+    assert!(text.contains("keywords"), "the mend names what is known: {text}");
+    let text = load_file(&format!("{ENDPOINTS}api_key = \"5ecret\"\n"), &[]).unwrap_err().to_string();
+    assert!(text.contains("ENRICHMENT_API_AIR_QUALITY_API_KEY") && !text.contains("5ecret"), "{text}");
     let single = ENDPOINTS.replace("[[", "[").replace("]]", "]").split("\n\n").next().unwrap().to_owned();
-    let told = load_file(&single, &[]).unwrap_err().to_string();
-    assert!(told.contains("double brackets"), "{told}");
+    let text = load_file(&single, &[]).unwrap_err().to_string();
+    assert!(text.contains("double brackets"), "{text}");
 }
 
 #[test]
@@ -81,12 +81,12 @@ fn the_environment_gives_one_folder_and_lists_as_json() {
     let names: Vec<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
     assert_eq!(names, ["docs", "code"]);
     assert_eq!(folders[1].include, ["*.rs"]);
-    let told = load_env(&[("CORROBORATE_PROVIDERS_CORPUS_FOLDERS", "/srv/code")]).unwrap_err().to_string();
-    assert!(told.contains("is not JSON"), "{told}");
+    let text = load_env(&[("CORROBORATE_PROVIDERS_CORPUS_FOLDERS", "/srv/code")]).unwrap_err().to_string();
+    assert!(text.contains("is not JSON"), "{text}");
 }
 
 #[test]
-fn the_schema_knows_the_fields_and_keeps_secrets_out() {
+fn schema_has_fields_without_secrets_when_table_is_described() {
     let schema = json_schema();
     let items = &schema["properties"]["providers"]["properties"]["api"]["properties"]["endpoints"]["items"];
     assert_eq!(items["additionalProperties"], false);

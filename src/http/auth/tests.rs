@@ -3,7 +3,7 @@ use url::Url;
 use super::*;
 use crate::http::authority::origin_of;
 
-fn doorman(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Authenticator {
+fn authenticator(token: Option<&str>, loopback: bool, origins: &[&str], hosts: &[&str]) -> Authenticator {
     let settings = HttpSettings {
         admin_token: token.map(SecretString::from),
         loopback,
@@ -22,9 +22,14 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     map
 }
 
-fn status(doorman: &Authenticator, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
-    match doorman.admit(access, &Method::GET, &Uri::from_static("/api/items"), &headers(pairs), &Credentials::default())
-    {
+fn status(authenticator: &Authenticator, access: Access, pairs: &[(&'static str, &str)]) -> u16 {
+    match authenticator.admit(
+        access,
+        &Method::GET,
+        &Uri::from_static("/api/items"),
+        &headers(pairs),
+        &Credentials::default(),
+    ) {
         Ok(_visitor) => 200,
         Err(problem) => problem.into_response().status().as_u16(),
     }
@@ -59,7 +64,7 @@ fn the_table_of_tokens() {
     for (token, loopback, given, access, expected) in rows {
         let mut pairs = vec![HOST];
         pairs.extend(given.map(|given| ("authorization", given)));
-        let found = status(&doorman(token, loopback, &[], &[]), access, &pairs);
+        let found = status(&authenticator(token, loopback, &[], &[]), access, &pairs);
         assert_eq!(found, expected, "token {token:?}, loopback {loopback}, {given:?}, {access:?}");
     }
 }
@@ -78,7 +83,7 @@ fn without_a_token_what_a_proxy_passed_on_is_refused() {
     for header in added {
         let asked = |token, loopback, access| {
             let given = [HOST, header, ("authorization", "Bearer secret")];
-            status(&doorman(token, loopback, &[], &[]), access, &given)
+            status(&authenticator(token, loopback, &[], &[]), access, &given)
         };
         for access in [Access::Admin, Access::Public] {
             assert_eq!(asked(None, true, access), 403, "{header:?} {access:?}");
@@ -87,18 +92,18 @@ fn without_a_token_what_a_proxy_passed_on_is_refused() {
         assert_eq!(asked(None, true, Access::Health), 200, "{header:?}: probes");
         assert_eq!(asked(None, false, Access::Public), 200, "{header:?}: a server for a network trusts nobody anyway");
     }
-    assert_eq!(status(&doorman(None, true, &[], &[]), Access::Admin, &[HOST, ("x-forward", "1")]), 200);
+    assert_eq!(status(&authenticator(None, true, &[], &[]), Access::Admin, &[HOST, ("x-forward", "1")]), 200);
 }
 
 #[test]
 fn two_tokens_are_no_token() {
     let pairs = [("authorization", "Bearer wrong"), ("authorization", "Bearer secret")];
-    assert_eq!(status(&doorman(Some("secret"), false, &[], &[]), Access::Admin, &pairs), 401);
+    assert_eq!(status(&authenticator(Some("secret"), false, &[], &[]), Access::Admin, &pairs), 401);
 }
 
 #[test]
 fn the_table_of_hosts_on_a_loopback_bind() {
-    let doorman = doorman(None, true, &[], &["facts.internal"]);
+    let authenticator = authenticator(None, true, &[], &["facts.internal"]);
     let rows = [
         ("127.0.0.1", 200),
         ("127.0.0.1:8080", 200),
@@ -126,21 +131,21 @@ fn the_table_of_hosts_on_a_loopback_bind() {
     ];
     for (host, expected) in rows {
         for access in [Access::Admin, Access::Public] {
-            assert_eq!(status(&doorman, access, &[("host", host)]), expected, "{host:?} {access:?}");
+            assert_eq!(status(&authenticator, access, &[("host", host)]), expected, "{host:?} {access:?}");
         }
-        assert_eq!(status(&doorman, Access::Health, &[("host", host)]), 200, "probes use any name: {host:?}");
+        assert_eq!(status(&authenticator, Access::Health, &[("host", host)]), 200, "probes use any name: {host:?}");
     }
-    assert_eq!(status(&doorman, Access::Admin, &[]), 400, "no Host at all");
+    assert_eq!(status(&authenticator, Access::Admin, &[]), 400, "no Host at all");
     let twice = [("host", "127.0.0.1"), ("host", "evil.example")];
-    assert_eq!(status(&doorman, Access::Admin, &twice), 400);
+    assert_eq!(status(&authenticator, Access::Admin, &twice), 400);
 }
 
 #[test]
 fn an_absolute_request_line_names_the_host() {
-    let doorman = doorman(None, true, &[], &[]);
+    let authenticator = authenticator(None, true, &[], &[]);
     let uri = Uri::from_static("http://evil.example/api/items");
     assert!(
-        doorman
+        authenticator
             .admit(Access::Admin, &Method::GET, &uri, &headers(&[("host", "127.0.0.1")]), &Credentials::default())
             .is_err()
     );
@@ -148,14 +153,14 @@ fn an_absolute_request_line_names_the_host() {
 
 #[test]
 fn a_token_on_a_network_bind_frees_the_host() {
-    let doorman = doorman(Some("secret"), false, &[], &[]);
+    let authenticator = authenticator(Some("secret"), false, &[], &[]);
     let pairs = [("host", "facts.example.org"), ("authorization", "Bearer secret"), ("origin", "https://a.example")];
-    assert_eq!(status(&doorman, Access::Admin, &pairs), 200);
+    assert_eq!(status(&authenticator, Access::Admin, &pairs), 200);
 }
 
 #[test]
 fn the_table_of_origins_on_a_loopback_bind() {
-    let doorman = doorman(None, true, &["https://Desk.example.org/"], &[]);
+    let authenticator = authenticator(None, true, &["https://Desk.example.org/"], &[]);
     let rows = [
         ("http://127.0.0.1:8080", 200),
         ("https://127.0.0.1:8080", 200),
@@ -174,41 +179,41 @@ fn the_table_of_origins_on_a_loopback_bind() {
     for (origin, expected) in rows {
         let pairs = [("host", "127.0.0.1:8080"), ("origin", origin)];
         for access in [Access::Admin, Access::Public] {
-            assert_eq!(status(&doorman, access, &pairs), expected, "{origin:?} {access:?}");
+            assert_eq!(status(&authenticator, access, &pairs), expected, "{origin:?} {access:?}");
         }
     }
     let two = [("host", "127.0.0.1:8080"), ("origin", "http://127.0.0.1:8080"), ("origin", "http://evil.example")];
-    assert_eq!(status(&doorman, Access::Admin, &two), 403);
+    assert_eq!(status(&authenticator, Access::Admin, &two), 403);
     let default_port = [("host", "localhost"), ("origin", "http://localhost")];
-    assert_eq!(status(&doorman, Access::Admin, &default_port), 200);
+    assert_eq!(status(&authenticator, Access::Admin, &default_port), 200);
 }
 
 #[test]
 fn a_listed_extension_is_let_in() {
-    let doorman = doorman(None, true, &["chrome-extension://abcdefgh"], &[]);
+    let authenticator = authenticator(None, true, &["chrome-extension://abcdefgh"], &[]);
     let pairs = [("host", "127.0.0.1:8080"), ("origin", "chrome-extension://abcdefgh")];
-    assert_eq!(status(&doorman, Access::Public, &pairs), 200);
+    assert_eq!(status(&authenticator, Access::Public, &pairs), 200);
 }
 
 fn asked(
-    doorman: &Authenticator,
+    authenticator: &Authenticator,
     access: Access,
     method: &Method,
     path: &'static str,
     pairs: &[(&'static str, &str)],
 ) -> u16 {
-    asked_by(doorman, access, method, path, pairs, &Credentials::default())
+    asked_by(authenticator, access, method, path, pairs, &Credentials::default())
 }
 
 fn asked_by(
-    doorman: &Authenticator,
+    authenticator: &Authenticator,
     access: Access,
     method: &Method,
     path: &'static str,
     pairs: &[(&'static str, &str)],
     credentials: &Credentials,
 ) -> u16 {
-    match doorman.admit(access, method, &Uri::from_static(path), &headers(pairs), credentials) {
+    match authenticator.admit(access, method, &Uri::from_static(path), &headers(pairs), credentials) {
         Ok(_) => 200,
         Err(problem) => problem.into_response().status().as_u16(),
     }
@@ -250,33 +255,34 @@ fn the_table_of_scopes() {
 
 #[test]
 fn session_opens_routes_and_changes_nothing_without_its_form_token() {
-    let doorman = guarded(false);
+    let authenticator = guarded(false);
     let session = Session::for_test(Scope::Admin);
     let csrf = session.csrf.to_string();
     let admin = Credentials { named: None, session: Some(session) };
     let post = |pairs: &[(&'static str, &str)]| {
-        asked_by(&doorman, Access::Admin, &Method::POST, "/api/domains", pairs, &admin)
+        asked_by(&authenticator, Access::Admin, &Method::POST, "/api/domains", pairs, &admin)
     };
-    assert_eq!(asked_by(&doorman, Access::Admin, &Method::GET, "/api/dead", &[], &admin), 200);
+    assert_eq!(asked_by(&authenticator, Access::Admin, &Method::GET, "/api/dead", &[], &admin), 200);
     assert_eq!(post(&[]), 403, "a forged request has no token of the page");
     assert_eq!(post(&[("x-csrf-token", "guessed")]), 403);
     assert_eq!(post(&[("x-csrf-token", &csrf)]), 200);
     let wrong = [("authorization", "Bearer wrong")];
-    let both = asked_by(&doorman, Access::Read, &Method::GET, "/api/items", &wrong, &admin);
+    let both = asked_by(&authenticator, Access::Read, &Method::GET, "/api/items", &wrong, &admin);
     assert_eq!(both, 401, "the answer names the wrong token");
     let reader = Credentials { named: None, session: Some(Session::for_test(Scope::Read)) };
-    assert_eq!(asked_by(&doorman, Access::Read, &Method::GET, "/api/items", &[], &reader), 200);
-    assert_eq!(asked_by(&doorman, Access::Admin, &Method::GET, "/api/dead", &[], &reader), 403);
+    assert_eq!(asked_by(&authenticator, Access::Read, &Method::GET, "/api/items", &[], &reader), 200);
+    assert_eq!(asked_by(&authenticator, Access::Admin, &Method::GET, "/api/dead", &[], &reader), 403);
 }
 
 #[tokio::test]
 async fn cookie_of_an_earlier_version_opens_nothing() {
-    let doorman = guarded(false);
+    let authenticator = guarded(false);
     let forged = format!("{COOKIE}=admin.own.1700000000.1700000000.0123456789abcdef.{}", "0".repeat(64));
     let given = headers(&[("cookie", &forged)]);
     assert!(secret_of(&given).is_none());
-    let credentials = doorman.credentials(Access::Admin, &Method::GET, &given).await.unwrap();
-    let refused = doorman.admit(Access::Admin, &Method::GET, &Uri::from_static("/api/tokens"), &given, &credentials);
+    let credentials = authenticator.credentials(Access::Admin, &Method::GET, &given).await.unwrap();
+    let refused =
+        authenticator.admit(Access::Admin, &Method::GET, &Uri::from_static("/api/tokens"), &given, &credentials);
     assert_eq!(refused.unwrap_err().into_response().status(), 401);
 }
 
@@ -285,7 +291,7 @@ fn an_extension_that_is_listed_comes_in_and_no_sandboxed_page_with_it() {
     let origin = "chrome-extension://abcdefghijklmnop";
     assert_eq!(origin_of(&Url::parse(&format!("{origin}/")).unwrap()), origin);
     assert_eq!(origin_of(&Url::parse("https://Desk.example:443/x").unwrap()), "https://desk.example");
-    let doorman = doorman(None, true, &[origin], &[]);
-    let from = |origin: &str| status(&doorman, Access::Admin, &[("host", "127.0.0.1:8080"), ("origin", origin)]);
+    let authenticator = authenticator(None, true, &[origin], &[]);
+    let from = |origin: &str| status(&authenticator, Access::Admin, &[("host", "127.0.0.1:8080"), ("origin", origin)]);
     assert_eq!((from(origin), from("null"), from("chrome-extension://other")), (200, 403, 403));
 }

@@ -14,13 +14,13 @@ fn settings() -> HttpSettings {
     HttpSettings { max_body_bytes: 100, requests_per_minute: 0, ..HttpSettings::default() }
 }
 
-fn assembled(settings: &HttpSettings, handlers: impl Iterator<Item = (Door, MethodRouter)>) -> Router {
+fn assembled(settings: &HttpSettings, handlers: impl Iterator<Item = (Endpoint, MethodRouter)>) -> Router {
     assemble(settings, Authenticator::new(settings, None), handlers)
 }
 
 fn stubs(settings: &HttpSettings) -> Router {
     let handlers =
-        routes::all().map(|route| (Door::of(route), on(route.verb.filter(), |_body: Bytes| async { "yes" })));
+        routes::all().map(|route| (Endpoint::of(route), on(route.verb.filter(), |_body: Bytes| async { "yes" })));
     assembled(settings, handlers)
 }
 
@@ -198,7 +198,7 @@ async fn a_panic_is_a_500_and_keeps_its_words_to_itself() {
             let nothing: Option<&'static str> = std::hint::black_box(None);
             nothing.expect("the secret of the house")
         });
-        (Door::of(route), burst)
+        (Endpoint::of(route), burst)
     });
     let router = assembled(&settings(), handlers);
     let answer = send(&router, "GET", "/api/health", &[], "").await;
@@ -209,7 +209,7 @@ async fn a_panic_is_a_500_and_keeps_its_words_to_itself() {
 #[tokio::test]
 async fn a_handler_that_hangs_is_given_up() {
     let handlers =
-        routes::all().map(|route| (Door::of(route), on(route.verb.filter(), std::future::pending::<&'static str>)));
+        routes::all().map(|route| (Endpoint::of(route), on(route.verb.filter(), std::future::pending::<&'static str>)));
     let router = assembled(&HttpSettings { request_timeout: Duration::from_millis(20), ..settings() }, handlers);
     let answer = send(&router, "POST", "/api/verify", &[], "").await;
     assert_eq!(answer.status, StatusCode::GATEWAY_TIMEOUT);
@@ -217,7 +217,7 @@ async fn a_handler_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_hasty_client_is_told_when_to_come_back_and_probes_are_not_counted() {
+async fn rate_limit_names_wait_and_ignores_probes_when_client_asks_too_often() {
     let router = stubs(&HttpSettings { requests_per_minute: 40, ..settings() });
     for number in 0..10 {
         assert_eq!(send(&router, "GET", "/api/health", &[], "").await.status, StatusCode::OK, "request {number}");

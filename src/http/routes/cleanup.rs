@@ -14,8 +14,8 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiJson;
 use crate::http::problem::Problem;
-use crate::http::who::Who;
-use crate::store::Cleaned;
+use crate::http::who::Actor;
+use crate::store::CleanupReport;
 use crate::telemetry::metrics;
 
 pub(crate) const ROUTES: &[Route] = &[Route {
@@ -43,7 +43,7 @@ pub(crate) struct CleanupRequest {
 struct CleanupAnswer {
     dry_run: bool,
     #[serde(flatten)]
-    rows: Cleaned,
+    rows: CleanupReport,
 }
 
 fn schema(_generator: &mut SchemaGenerator) -> Schema {
@@ -67,7 +67,7 @@ fn schema(_generator: &mut SchemaGenerator) -> Schema {
 
 async fn clean_up(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(request): ApiJson<CleanupRequest>,
 ) -> Result<Json<CleanupAnswer>, Problem> {
     let services = &app.services;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_schema_names_what_is_sent() {
-        let sample = CleanupAnswer { dry_run: true, rows: Cleaned::default() };
+        let sample = CleanupAnswer { dry_run: true, rows: CleanupReport::default() };
         assert_described(schema, &serde_json::to_value(sample).unwrap());
     }
 }

@@ -16,7 +16,7 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, page_limit};
 use crate::http::problem::Problem;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 
 const SELECTION: Option<Content> = Some(Content::json(selection));
 
@@ -146,7 +146,7 @@ pub(crate) struct Selection {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum LetterAction {
     Requeue,
     Drop,
 }
@@ -225,7 +225,7 @@ impl Selection {
     }
 }
 
-pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<usize, Problem> {
+pub(crate) async fn moved(app: &App, who: &Actor, selection: &Selection, how: LetterAction) -> Result<usize, Problem> {
     selection.check()?;
     let queue = app.queue.as_ref();
     let which = match &selection.reason {
@@ -234,8 +234,8 @@ pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move
         None => DeadSelection::Ids(&selection.ids),
     };
     let (count, action) = match how {
-        Move::Requeue => (queue.dead_requeue(which).await?, "dead.requeue"),
-        Move::Drop => (queue.dead_drop(which).await?, "dead.drop"),
+        LetterAction::Requeue => (queue.dead_requeue(which).await?, "dead.requeue"),
+        LetterAction::Drop => (queue.dead_drop(which).await?, "dead.drop"),
     };
     if count > 0 {
         who.did(app, action, &selection.subject(), Some(serde_json::json!({ "letters": count }))).await;
@@ -267,18 +267,18 @@ async fn get(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<OpenLe
 
 async fn requeue(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(selection): ApiJson<Selection>,
 ) -> Result<Json<Moved>, Problem> {
-    Ok(Json(Moved { count: moved(&app, &who, &selection, Move::Requeue).await? }))
+    Ok(Json(Moved { count: moved(&app, &who, &selection, LetterAction::Requeue).await? }))
 }
 
 async fn throw_away(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(selection): ApiJson<Selection>,
 ) -> Result<Json<Moved>, Problem> {
-    Ok(Json(Moved { count: moved(&app, &who, &selection, Move::Drop).await? }))
+    Ok(Json(Moved { count: moved(&app, &who, &selection, LetterAction::Drop).await? }))
 }
 
 #[cfg(test)]
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_the_broker_gave_up_says_so() {
+    fn letter_names_cause_when_broker_gave_it_up() {
         let letter = Letter::from(&DeadLetter { label: None, error: None, attempts: None, ..dead(b"x") });
         assert!(letter.error.contains("the broker gave it up"), "{}", letter.error);
         assert_eq!(letter.label, None);

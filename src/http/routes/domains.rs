@@ -1,9 +1,7 @@
-//! The live domain lists. An edit reaches every process within seconds and is recorded with author and reason.
+//! The live domain lists. An edit reaches every process within seconds. The audit log records author and reason.
 //!
-//! Edits can be previewed, undone, exported and imported.
+//! A preview is a dry run of an edit. `table` exports and imports CSV.
 
-mod effect;
-mod record;
 mod table;
 
 use axum::Json;
@@ -13,17 +11,15 @@ use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count, text};
+use super::{Answer, Content, Parameter, Place, Route, TimeoutClass, Verb, text};
 use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
 use crate::http::problem::Problem;
-use crate::http::who::Who;
-use crate::store::{RuleChange, RuleChangeAction, RuleRecord, UnreadableDomain};
-pub(crate) use effect::{Effect, Turned, VerdictSnapshot, of as effect_of};
-pub(crate) use record::{UNREADABLE_FRESH, undone, unreadable_domains};
+use crate::http::who::Actor;
+use crate::store::{RuleChange, RuleChangeAction};
 pub(crate) use table::imported;
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -77,40 +73,11 @@ pub(crate) const ROUTES: &[Route] = &[
         access: Access::Admin,
         patience: TimeoutClass::Short,
         operation: "previewDomain",
-        summary: "Preview the effect of an edit",
+        summary: "Dry run of an edit: what it would change, and how many stored pages are under the domain",
         parameters: &[],
         body: Some(Content::json(planned_schema)),
-        answer: Answer::json("What would be done", preview_schema),
+        answer: Answer::json("What would be done", change_schema),
         mount: |method| on(method, preview),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/domains/history",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listDomainEdits",
-        summary: "List edits of domain rules, newest first",
-        parameters: &[Parameter {
-            name: "limit",
-            place: Place::Query,
-            about: "maximum number; 50 when absent",
-            schema: count,
-        }],
-        body: None,
-        answer: Answer::json("The edits", SchemaGenerator::subschema_for::<List<RuleRecord>>),
-        mount: |method| on(method, record::list),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/domains/undo",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "undoDomainEdit",
-        summary: "Undo an edit of a domain rule",
-        parameters: &[],
-        body: Some(Content::json(SchemaGenerator::subschema_for::<record::UndoRequest>)),
-        answer: Answer::json("What was done", change_schema),
-        mount: |method| on(method, record::undo),
     },
     Route {
         verb: Verb::Get,
@@ -135,18 +102,6 @@ pub(crate) const ROUTES: &[Route] = &[
         body: Some(Content::json(SchemaGenerator::subschema_for::<table::ImportRequest>)),
         answer: Answer::json("What was done", SchemaGenerator::subschema_for::<table::Imported>),
         mount: |method| on(method, table::import),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/domains/unreadable",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listUnreadableDomains",
-        summary: "Domains with mostly unreadable pages in the last 30 days",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The domains", SchemaGenerator::subschema_for::<List<UnreadableDomain>>),
-        mount: |method| on(method, record::unreadable),
     },
 ];
 
@@ -206,7 +161,7 @@ pub(crate) struct PreviewRequest {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Edited {
+struct Edited {
     /// The normalized domain.
     domain: String,
     #[serde(flatten)]
@@ -219,22 +174,6 @@ pub(crate) struct Edited {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RemoveQuery {
     why: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Previewed {
-    #[serde(flatten)]
-    edit: Edited,
-    effect: Effect,
-}
-
-fn preview_schema(generator: &mut SchemaGenerator) -> Schema {
-    let effect = generator.subschema_for::<Effect>();
-    let mut schema = change_schema(generator);
-    if let Some(properties) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
-        properties.insert("effect".to_owned(), effect.to_value());
-    }
-    schema
 }
 
 fn rule_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -295,14 +234,14 @@ pub(crate) fn domain_of(given: &str) -> Result<String, Problem> {
 }
 
 #[derive(Debug)]
-pub(crate) struct Edit<T>(Who, T);
+pub(crate) struct Edit<T>(Actor, T);
 
 impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Edit<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let (mut parts, body) = request.into_parts();
-        let who = Who::from_request_parts(&mut parts, state).await?;
+        let who = Actor::from_request_parts(&mut parts, state).await?;
         let ApiJson(body) = ApiJson::from_request(Request::from_parts(parts, body), state).await?;
         Ok(Self(who, body))
     }
@@ -333,7 +272,7 @@ async fn remove(
     State(app): State<App>,
     ApiPath(domain): ApiPath,
     ApiQuery(query): ApiQuery<RemoveQuery>,
-    editor: Who,
+    editor: Actor,
 ) -> Result<Json<Edited>, Problem> {
     let domain = domain_of(&domain)?;
     let why = query_text("why", query.why, MOST_WHY)?;
@@ -346,10 +285,7 @@ async fn remove(
     Ok(Json(Edited { domain, change, stored_pages }))
 }
 
-async fn preview(
-    State(app): State<App>,
-    Edit(editor, request): Edit<PreviewRequest>,
-) -> Result<Json<Previewed>, Problem> {
+async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequest>) -> Result<Json<Edited>, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
     let (domain, change) = match planned(request)? {
         Planned::Put(rule) => {
@@ -363,8 +299,7 @@ async fn preview(
         }
     };
     let stored_pages = store.sources_under(&domain).await?;
-    let effect = effect::of(&app, &domain, change.after.as_ref()).await?;
-    Ok(Json(Previewed { edit: Edited { domain, change, stored_pages }, effect }))
+    Ok(Json(Edited { domain, change, stored_pages }))
 }
 
 fn no_rule(domain: &str) -> Problem {

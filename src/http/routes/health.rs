@@ -1,6 +1,6 @@
 //! Probes, metrics and the API description.
 //!
-//! These routes are public, so their store queries are shared and cached ([`Looks`]).
+//! These routes are public, so their store queries are shared and cached ([`HealthCache`]).
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
-use crate::http::recent::Recent;
+use crate::http::recent::CachedLookup;
 use crate::outbound::GateState;
 use crate::supervisor::Failure;
 
@@ -141,16 +141,16 @@ struct Health {
 
 /// Cached results, so that a burst of requests is one store query.
 #[derive(Debug)]
-pub(crate) struct Looks {
+pub(crate) struct HealthCache {
     /// Why the store cannot be used; `None`: usable.
-    store: Recent<Option<String>>,
+    store: CachedLookup<Option<String>>,
     /// Evidence sentences; `None`: the store is away.
-    kb_size: Recent<Option<i64>>,
+    kb_size: CachedLookup<Option<i64>>,
 }
 
-impl Default for Looks {
+impl Default for HealthCache {
     fn default() -> Self {
-        Self { store: Recent::new(FRESH_PING), kb_size: Recent::new(FRESH_SIZE) }
+        Self { store: CachedLookup::new(FRESH_PING), kb_size: CachedLookup::new(FRESH_SIZE) }
     }
 }
 
@@ -172,7 +172,7 @@ async fn ready(State(app): State<App>) -> Response {
         app.stopping.is_cancelled().then(|| "stopping: no new items are taken".to_owned()),
         app.supervisor.failure().as_ref().map(failed),
         app.services.parsers.exhausted().map(|detail| format!("page parsing: {detail}")),
-        app.looks.store.get(store_away(&app)).await,
+        app.health_cache.store.get(store_away(&app)).await,
         app.queue.ready().err().map(|reason| format!("queue: {reason}")),
     ];
     let reasons: Vec<String> = reasons.into_iter().flatten().collect();
@@ -243,7 +243,7 @@ async fn health(State(app): State<App>) -> Result<Json<Health>, Problem> {
             Err(_elapsed) => None,
         }
     };
-    let Some(kb_size) = app.looks.kb_size.get(size).await else {
+    let Some(kb_size) = app.health_cache.kb_size.get(size).await else {
         return Err(Problem::unavailable("store-away", "the store did not answer; ask again in half a minute"));
     };
     Ok(Json(Health { status: "ok", kb_size }))

@@ -13,7 +13,7 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::ApiPath;
 use crate::http::problem::Problem;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::pipeline::ProviderStanding;
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -70,14 +70,14 @@ pub(crate) fn known(name: &str) -> Result<&'static str, Problem> {
 }
 
 /// Resets a provider for every process.
-pub(crate) async fn ask_again(app: &App, who: &Who, name: &str) -> Result<u64, Problem> {
+pub(crate) async fn ask_again(app: &App, who: &Actor, name: &str) -> Result<u64, Problem> {
     let provider = known(name)?;
     let closed = app.services.store.reset_breakers(provider).await?;
     who.did(app, "provider.reset", provider, Some(serde_json::json!({ "closed": closed }))).await;
     Ok(closed)
 }
 
-async fn reset(State(app): State<App>, who: Who, ApiPath(name): ApiPath) -> Result<Json<Reset>, Problem> {
+async fn reset(State(app): State<App>, who: Actor, ApiPath(name): ApiPath) -> Result<Json<Reset>, Problem> {
     let provider = known(&name)?;
     let closed = ask_again(&app, &who, provider).await?;
     Ok(Json(Reset { provider, closed }))

@@ -18,7 +18,7 @@ use crate::http::extract::{ApiJson, ApiPath, maybe_whole};
 use crate::http::problem::Problem;
 use crate::http::scope::Scope;
 use crate::http::session::hex;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::{NewToken, Store, StoredToken};
 
@@ -77,30 +77,30 @@ const MOST_RATE: u32 = 100_000;
 /// A token to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TokenRequest {
+pub(crate) struct TokenRequest {
     /// The person or program that uses it.
     #[schemars(length(min = 1, max = 80), extend("pattern" = r"\S"))]
-    pub name: String,
+    pub(crate) name: String,
     /// `read`: read stored data; `check`: also check claims; `admin`: everything.
     #[schemars(extend("enum" = ["read", "check", "admin"]))]
-    pub scope: String,
+    pub(crate) scope: String,
     /// Requests a minute, of all its bearers together; the limit per client address if absent.
     #[serde(default, deserialize_with = "maybe_whole")]
     #[schemars(range(min = 1, max = 100_000))]
-    pub requests_per_minute: Option<u32>,
+    pub(crate) requests_per_minute: Option<u32>,
     /// Days until it expires; never if absent.
     #[serde(default, deserialize_with = "maybe_whole")]
     #[schemars(range(min = 1, max = 3_650))]
-    pub days: Option<u32>,
+    pub(crate) days: Option<u32>,
 }
 
 /// A new token.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct MadeToken {
+pub(crate) struct MadeToken {
     /// Shown only once.
-    pub token: String,
+    pub(crate) token: String,
     #[serde(flatten)]
-    pub stored: StoredToken,
+    pub(crate) stored: StoredToken,
 }
 
 /// A random token of 256 bits.
@@ -108,8 +108,7 @@ pub fn random_token() -> String {
     format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>()))
 }
 
-/// Creates a token, for the API, a page or the command line.
-pub async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<MadeToken, TokenError> {
+async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<MadeToken, TokenError> {
     let name = plain(&request.name);
     let name = name.trim();
     if request.name.trim().is_empty() || name.is_empty() || name.chars().count() > MOST_NAME {
@@ -137,7 +136,7 @@ pub async fn make(store: &Store, request: &TokenRequest, by: &str) -> Result<Mad
 
 /// Why no token was created.
 #[derive(Debug, thiserror::Error)]
-pub enum TokenError {
+enum TokenError {
     #[error("a name has 1 to {MOST_NAME} characters")]
     Name,
     #[error("the scope is read, check or admin")]
@@ -160,14 +159,14 @@ impl From<TokenError> for Problem {
     }
 }
 
-pub(crate) async fn end(app: &App, who: &Who, name: &str) -> Result<StoredToken, Problem> {
+pub(crate) async fn end(app: &App, who: &Actor, name: &str) -> Result<StoredToken, Problem> {
     let ended = app.services.store.revoke_token(name).await?;
     let ended = ended.ok_or_else(|| Problem::not_found("no valid token has that name; GET /api/tokens lists them"))?;
     who.did(app, "token.revoke", name, None).await;
     Ok(ended)
 }
 
-pub(crate) async fn give(app: &App, who: &Who, request: &TokenRequest) -> Result<MadeToken, Problem> {
+pub(crate) async fn give(app: &App, who: &Actor, request: &TokenRequest) -> Result<MadeToken, Problem> {
     let made = make(&app.services.store, request, &who.0).await?;
     let detail = json!({"scope": made.stored.scope, "expires_at": made.stored.expires_at});
     who.did(app, "token.add", &made.stored.name, Some(detail)).await;
@@ -180,12 +179,12 @@ async fn list(State(app): State<App>) -> Result<Json<List<StoredToken>>, Problem
 
 async fn add(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(request): ApiJson<TokenRequest>,
 ) -> Result<(StatusCode, Json<MadeToken>), Problem> {
     Ok((StatusCode::CREATED, Json(give(&app, &who, &request).await?)))
 }
 
-async fn revoke(State(app): State<App>, who: Who, ApiPath(name): ApiPath) -> Result<Json<StoredToken>, Problem> {
+async fn revoke(State(app): State<App>, who: Actor, ApiPath(name): ApiPath) -> Result<Json<StoredToken>, Problem> {
     end(&app, &who, &name).await.map(Json)
 }

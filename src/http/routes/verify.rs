@@ -120,11 +120,11 @@ async fn verify(
     let of_query = vocabulary_of(query.vocabulary.as_deref())?;
     let vocabulary = request.vocabulary.as_deref().map_or(Ok(of_query), |name| vocabulary_of(Some(name)))?;
     let asked = CheckRequest::new(&request.claim, request.language.as_deref())?;
-    if !wants_events(&headers) {
+    if !accepts_events(&headers) {
         let result = checking::check(&app, asked, None).await?;
         return Ok(Json(answer(result, &request.claim, vocabulary, session_id(rand::random()))).into_response());
     }
-    Ok(streamed(checking::told(app, asked).map(move |told| match told {
+    Ok(streamed(checking::events(app, asked).map(move |event| match event {
         CheckEvent::Stage(stage) => named("stage", &json!({ "stage": stage })),
         CheckEvent::Trace(line) => named("trace", &json!({ "line": line })),
         CheckEvent::Degraded(cause) => named("degraded", &json!({ "cause": cause })),
@@ -136,7 +136,7 @@ async fn verify(
 }
 
 /// Whether the first accepted type is an event stream.
-fn wants_events(headers: &HeaderMap) -> bool {
+fn accepts_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     accepted.split(',').next().is_some_and(|first| first.trim().starts_with("text/event-stream"))
 }
@@ -302,10 +302,10 @@ mod tests {
 
     #[test]
     fn the_vocabulary_chooses_the_word() {
-        let said = |vocabulary| answer(result(), "x", vocabulary, String::new()).verdict;
-        assert_eq!(said(Vocabulary::Loop), "PARTIAL");
-        assert_eq!(said(Vocabulary::Pipeline), "Falso");
-        assert_eq!(said(Vocabulary::Ours), "refuted");
+        let verdict_in = |vocabulary| answer(result(), "x", vocabulary, String::new()).verdict;
+        assert_eq!(verdict_in(Vocabulary::Loop), "PARTIAL");
+        assert_eq!(verdict_in(Vocabulary::Pipeline), "Falso");
+        assert_eq!(verdict_in(Vocabulary::Ours), "refuted");
         assert!(format!("{:?}", vocabulary_of(Some("RAG")).unwrap_err()).contains("ours, module, loop, pipeline, rag"));
     }
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bad_question_says_what_is_wrong() {
+    fn problem_names_cause_when_question_is_bad() {
         let rows = [
             (json!({"claim": "  "}), "empty"),
             (json!({"claim": "x".repeat(5001)}), "/api/items"),

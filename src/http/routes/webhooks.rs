@@ -15,7 +15,7 @@ use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::extract::{ApiJson, ApiQuery, page_limit};
 use crate::http::problem::Problem;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::store::{DeadWebhookMessage, DeadWebhooks, Webhook};
 
 const SELECTION: Option<Content> = Some(Content::json(selection));
@@ -93,7 +93,7 @@ pub(crate) struct Selection {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum MessageAction {
     Retry,
     Drop,
 }
@@ -122,7 +122,7 @@ pub(crate) async fn webhooks(app: &App) -> Result<Vec<Webhook>, Problem> {
     Ok(app.services.store.webhooks(configured).await?)
 }
 
-pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move) -> Result<u64, Problem> {
+pub(crate) async fn moved(app: &App, who: &Actor, selection: &Selection, how: MessageAction) -> Result<u64, Problem> {
     let nothing_there = || Problem::not_found("none of these messages is there any more; see GET /api/webhooks/dead");
     let ids: Vec<i64>;
     let which = match (selection.all, selection.ids.is_empty(), &selection.webhook) {
@@ -141,8 +141,8 @@ pub(crate) async fn moved(app: &App, who: &Who, selection: &Selection, how: Move
     };
     let store = &app.services.store;
     let (count, action) = match how {
-        Move::Retry => (store.retry_webhooks(which).await?, "webhook.retry"),
-        Move::Drop => (store.drop_webhooks(which).await?, "webhook.drop"),
+        MessageAction::Retry => (store.retry_webhooks(which).await?, "webhook.retry"),
+        MessageAction::Drop => (store.drop_webhooks(which).await?, "webhook.drop"),
     };
     if count > 0 {
         who.did(app, action, &selection.subject(), Some(json!({ "messages": count }))).await;
@@ -165,16 +165,16 @@ async fn dead(
 
 async fn retry(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(selection): ApiJson<Selection>,
 ) -> Result<Json<Moved>, Problem> {
-    Ok(Json(Moved::of(moved(&app, &who, &selection, Move::Retry).await?)))
+    Ok(Json(Moved::of(moved(&app, &who, &selection, MessageAction::Retry).await?)))
 }
 
 async fn throw_away(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiJson(selection): ApiJson<Selection>,
 ) -> Result<Json<Moved>, Problem> {
-    Ok(Json(Moved::of(moved(&app, &who, &selection, Move::Drop).await?)))
+    Ok(Json(Moved::of(moved(&app, &who, &selection, MessageAction::Drop).await?)))
 }

@@ -1,9 +1,9 @@
 //! Open connections: how many each client has, and which one closes for a new one.
 //!
-//! If no place is free, the connection that has waited longest for a request or body closes. It belongs to the same
+//! If no slot is free, the connection that has waited longest for a request or body closes. It belongs to the same
 //! client if that client is at its limit, else to the client with most connections.
 //!
-//! A working connection is never closed for another. If all work, the new one gets a reserved place for probes.
+//! A working connection is never closed for another. If all work, the new one gets a reserved slot for probes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ pub(super) struct Limits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SlotKind {
     General,
     /// Probes only.
     Reserved,
@@ -41,11 +41,11 @@ pub(super) enum Stage {
 #[derive(Debug, Clone)]
 pub(super) struct Registry {
     limits: Limits,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<OpenConnections>>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     next_id: u64,
     connections: BTreeMap<u64, Connection>,
 }
@@ -53,7 +53,7 @@ struct Open {
 #[derive(Debug)]
 struct Connection {
     client: IpAddr,
-    place: Place,
+    slot: SlotKind,
     stage: Stage,
     since: Instant,
     close: CancellationToken,
@@ -64,22 +64,22 @@ impl Registry {
         Self { limits, open: Arc::default() }
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a connection and closes another one if necessary; `None` if all work.
-    pub(super) fn admit(&self, peer: IpAddr) -> Option<Registered> {
+    pub(super) fn admit(&self, peer: IpAddr) -> Option<Registration> {
         let client = client(peer);
         let mut open = self.open();
-        let place = open.place_for(client, self.limits)?;
+        let slot = open.slot_for(client, self.limits)?;
         let id = open.next_id;
         open.next_id += 1;
         let close = CancellationToken::new();
         let (stage, since) = (Stage::Waits, Instant::now());
-        open.connections.insert(id, Connection { client, place, stage, since, close: close.clone() });
+        open.connections.insert(id, Connection { client, slot, stage, since, close: close.clone() });
         drop(open);
-        Some(Registered { registry: self.clone(), id, place, close })
+        Some(Registration { registry: self.clone(), id, slot, close })
     }
 
     /// Closes the connection that waits longest; false if all work.
@@ -103,30 +103,30 @@ impl Registry {
     }
 }
 
-impl Open {
-    /// The place for a new connection. Closes another one if necessary.
-    fn place_for(&mut self, client: IpAddr, limits: Limits) -> Option<Place> {
+impl OpenConnections {
+    /// The slot for a new connection. Closes another one if necessary.
+    fn slot_for(&mut self, client: IpAddr, limits: Limits) -> Option<SlotKind> {
         let mut held: HashMap<IpAddr, usize> = HashMap::new();
-        for one in self.connections.values().filter(|one| one.place == Place::General) {
+        for one in self.connections.values().filter(|one| one.slot == SlotKind::General) {
             *held.entry(one.client).or_default() += 1;
         }
         let in_the_way = if held.get(&client).is_some_and(|own| *own >= limits.per_client) {
-            self.spare(|one| one.place == Place::General && one.client == client)
+            self.spare(|one| one.slot == SlotKind::General && one.client == client)
         } else if held.values().sum::<usize>() >= limits.total {
             self.spare_of_the_largest(&held)
         } else {
-            return Some(Place::General);
+            return Some(SlotKind::General);
         };
         if let Some(id) = in_the_way {
             self.close(id);
-            return Some(Place::General);
+            return Some(SlotKind::General);
         }
-        let reserved = self.connections.values().filter(|one| one.place == Place::Reserved).count();
+        let reserved = self.connections.values().filter(|one| one.slot == SlotKind::Reserved).count();
         if reserved >= limits.reserved {
-            let spare = self.spare(|one| one.place == Place::Reserved)?;
+            let spare = self.spare(|one| one.slot == SlotKind::Reserved)?;
             self.close(spare);
         }
-        Some(Place::Reserved)
+        Some(SlotKind::Reserved)
     }
 
     /// The matching connection that waits longest.
@@ -137,13 +137,13 @@ impl Open {
 
     /// The one that waits longest, of the client with most connections.
     fn spare_of_the_largest(&self, held: &HashMap<IpAddr, usize>) -> Option<u64> {
-        let is_spare = |one: &&Connection| one.place == Place::General && one.stage != Stage::Works;
+        let is_spare = |one: &&Connection| one.slot == SlotKind::General && one.stage != Stage::Works;
         let clients = self.connections.values().filter(is_spare).map(|one| one.client);
         let largest = clients.max_by_key(|client| (held.get(client).copied(), *client))?;
-        self.spare(|one| one.place == Place::General && one.client == largest)
+        self.spare(|one| one.slot == SlotKind::General && one.client == largest)
     }
 
-    /// Frees the place at once; the task ends later.
+    /// Frees the slot at once; the task ends later.
     fn close(&mut self, id: u64) -> bool {
         let closed = self.connections.remove(&id);
         closed.is_some_and(|one| {
@@ -153,17 +153,17 @@ impl Open {
     }
 }
 
-/// A registered connection; dropping it frees its place.
+/// A registered connection; dropping it frees its slot.
 #[derive(Debug)]
-pub(super) struct Registered {
+pub(super) struct Registration {
     registry: Registry,
     id: u64,
-    pub(super) place: Place,
-    /// Cancelled when another connection takes the place.
+    pub(super) slot: SlotKind,
+    /// Cancelled when another connection takes the slot.
     pub(super) close: CancellationToken,
 }
 
-impl Registered {
+impl Registration {
     /// Sets the stage; false if closed for another connection.
     pub(super) fn set(&self, stage: Stage) -> bool {
         let mut open = self.registry.open();
@@ -174,7 +174,7 @@ impl Registered {
     }
 }
 
-impl Drop for Registered {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.registry.open().connections.remove(&self.id);
     }
@@ -190,13 +190,13 @@ mod tests {
         IpAddr::from([192, 0, 2, number])
     }
 
-    fn admitted(registry: &Registry, number: u8) -> Registered {
+    fn admitted(registry: &Registry, number: u8) -> Registration {
         let one = registry.admit(address(number)).unwrap();
-        assert_eq!(one.place, Place::General, "of {number}");
+        assert_eq!(one.slot, SlotKind::General, "of {number}");
         one
     }
 
-    fn working(registry: &Registry, number: u8) -> Registered {
+    fn working(registry: &Registry, number: u8) -> Registration {
         let one = admitted(registry, number);
         assert!(one.set(Stage::Works));
         one
@@ -231,14 +231,14 @@ mod tests {
         let registry = Registry::new(LIMITS);
         let busy = [1, 1, 2, 2].map(|number| working(&registry, number));
         let probe = registry.admit(address(1)).unwrap();
-        assert_eq!(probe.place, Place::Reserved);
+        assert_eq!(probe.slot, SlotKind::Reserved);
         let next = registry.admit(address(3)).unwrap();
-        assert_eq!((next.place, probe.close.is_cancelled()), (Place::Reserved, true), "a silent one makes room");
+        assert_eq!((next.slot, probe.close.is_cancelled()), (SlotKind::Reserved, true), "a silent one makes room");
         assert!(next.set(Stage::Works));
         assert!(registry.admit(address(3)).is_none(), "the last place answers a probe");
         assert!(busy.iter().all(|one| !one.close.is_cancelled()));
         drop(busy);
-        assert_eq!(admitted(&registry, 3).place, Place::General);
+        assert_eq!(admitted(&registry, 3).slot, SlotKind::General);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-use super::registry::{Registered, Stage};
+use super::registry::{Registration, Stage};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Timeouts {
@@ -30,7 +30,7 @@ pub(super) struct Timeouts {
 /// Shared by the socket, service and response body.
 #[derive(Debug)]
 pub(super) struct Activity {
-    registered: Registered,
+    registered: Registration,
     phase: AtomicU8,
 }
 
@@ -40,7 +40,7 @@ const SERVES: u8 = 1;
 const ANSWERED: u8 = 2;
 
 impl Activity {
-    pub(super) fn new(registered: Registered) -> Arc<Self> {
+    pub(super) fn new(registered: Registration) -> Arc<Self> {
         Arc::new(Self { registered, phase: AtomicU8::new(WAITS) })
     }
 
@@ -73,18 +73,18 @@ impl Activity {
 }
 
 #[derive(Debug)]
-pub(super) struct Received {
+pub(super) struct RequestBody {
     body: Incoming,
     activity: Arc<Activity>,
 }
 
-impl Received {
+impl RequestBody {
     pub(super) const fn new(body: Incoming, activity: Arc<Activity>) -> Self {
         Self { body, activity }
     }
 }
 
-impl HttpBody for Received {
+impl HttpBody for RequestBody {
     type Data = Bytes;
     type Error = hyper::Error;
 

@@ -12,13 +12,13 @@ use super::*;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-struct Running {
+struct RunningServer {
     address: SocketAddr,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
-impl Running {
+impl RunningServer {
     async fn start(router: Router, per_client: usize) -> Self {
         Self::start_with(router, per_client, TIMEOUTS).await
     }
@@ -86,7 +86,7 @@ async fn stop_waits_for_an_answer_in_progress_and_for_no_idle_connection() {
             }
         }
     };
-    let server = Running::start(Router::new().route("/", get(slow)), 64).await;
+    let server = RunningServer::start(Router::new().route("/", get(slow)), 64).await;
     let _silent = server.connect().await;
     let mut dripping = server.connect().await;
     dripping.write_all(b"G").await.unwrap();
@@ -104,7 +104,7 @@ async fn stop_waits_for_an_answer_in_progress_and_for_no_idle_connection() {
 #[tokio::test]
 async fn connection_closes_when_no_head_arrives_in_time() {
     let timeouts = Timeouts { head: SHORT, keep_alive: LONG, write: LONG };
-    let server = Running::start_with(greeting(), 64, timeouts).await;
+    let server = RunningServer::start_with(greeting(), 64, timeouts).await;
     let silent = closed(&mut server.connect().await).await;
     assert!(is_about(silent, SHORT), "silent: {silent:?}");
     let mut stream = server.connect().await;
@@ -122,7 +122,7 @@ async fn connection_closes_when_no_head_arrives_in_time() {
 #[tokio::test]
 async fn connection_is_kept_for_further_requests_and_closes_when_none_follows() {
     let timeouts = Timeouts { head: LONG, keep_alive: MEDIUM, write: LONG };
-    let server = Running::start_with(greeting(), 64, timeouts).await;
+    let server = RunningServer::start_with(greeting(), 64, timeouts).await;
     let mut stream = server.connect().await;
     for _ in 0..3 {
         tokio::time::sleep(SHORT / 10).await;
@@ -135,7 +135,7 @@ async fn connection_is_kept_for_further_requests_and_closes_when_none_follows() 
     assert!(is_about(idle, MEDIUM), "idle: {idle:?}");
     // The head of a further request gets as long as that of the first.
     let timeouts = Timeouts { head: MEDIUM, keep_alive: LONG, write: LONG };
-    let server = Running::start_with(greeting(), 64, timeouts).await;
+    let server = RunningServer::start_with(greeting(), 64, timeouts).await;
     let mut stream = server.connect().await;
     stream.write_all(REQUEST).await.unwrap();
     assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0, "an answer");
@@ -152,7 +152,7 @@ async fn idle_connection_closes_after_a_request_that_took_longer_than_its_head_m
         "done"
     };
     let timeouts = Timeouts { head: MEDIUM, keep_alive: SHORT, write: LONG };
-    let server = Running::start_with(Router::new().route("/", get(slow)), 64, timeouts).await;
+    let server = RunningServer::start_with(Router::new().route("/", get(slow)), 64, timeouts).await;
     let mut stream = server.connect().await;
     stream.write_all(REQUEST).await.unwrap();
     assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0, "an answer");
@@ -183,7 +183,7 @@ async fn answer_ends_when_its_client_takes_nothing() {
         }
     };
     let timeouts = Timeouts { head: LONG, keep_alive: LONG, write: SHORT };
-    let server = Running::start_with(Router::new().route("/", get(endless)), 64, timeouts).await;
+    let server = RunningServer::start_with(Router::new().route("/", get(endless)), 64, timeouts).await;
     let mut stream = server.connect().await;
     let begun = Instant::now();
     stream.write_all(REQUEST).await.unwrap();
@@ -204,13 +204,13 @@ async fn event_stream_lives_on_while_it_is_silent() {
         Body::from_stream(chunks)
     };
     let timeouts = Timeouts { head: SHORT / 3, keep_alive: SHORT / 3, write: SHORT / 3 };
-    let server = Running::start_with(Router::new().route("/", get(slow)), 64, timeouts).await;
+    let server = RunningServer::start_with(Router::new().route("/", get(slow)), 64, timeouts).await;
     assert_eq!(server.ask("/").await.matches("data: x").count(), 3);
 }
 
 #[tokio::test]
 async fn idle_connections_of_one_client_make_room_for_further_ones() {
-    let server = Running::start(greeting(), 4).await;
+    let server = RunningServer::start(greeting(), 4).await;
     let mut idle = Vec::new();
     for _ in 0..20 {
         let mut stream = server.connect().await;
@@ -242,7 +242,7 @@ async fn only_probes_are_answered_when_every_connection_of_a_client_is_busy() {
             }
         }
     };
-    let server = Running::start(greeting().route("/busy", get(busy)), 2).await;
+    let server = RunningServer::start(greeting().route("/busy", get(busy)), 2).await;
     let both = async { tokio::join!(server.ask("/busy"), server.ask("/busy")) };
     let meanwhile = async {
         begun.notified().await;
@@ -266,7 +266,7 @@ async fn only_probes_are_answered_when_every_connection_of_a_client_is_busy() {
 
 #[tokio::test]
 async fn head_is_refused_when_it_is_too_large() {
-    let server = Running::start(greeting(), 64).await;
+    let server = RunningServer::start(greeting(), 64).await;
     let answer = server.ask(&format!("/{}", "x".repeat(MAX_BUFFER_BYTES))).await;
     assert!(answer.starts_with("HTTP/1.1 431") || answer.starts_with("HTTP/1.1 414"), "{answer}");
 }
@@ -274,7 +274,7 @@ async fn head_is_refused_when_it_is_too_large() {
 #[tokio::test]
 async fn bodies_that_do_not_end_make_room_for_further_requests() {
     let taken = axum::routing::post(|body: String| async { body });
-    let server = Running::start(greeting().route("/", taken), 4).await;
+    let server = RunningServer::start(greeting().route("/", taken), 4).await;
     let mut dripping = Vec::new();
     for _ in 0..20 {
         let mut stream = server.connect().await;

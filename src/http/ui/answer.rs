@@ -46,7 +46,7 @@ impl<'a> Answer<'a> {
         page: &'a Page,
     ) -> Self {
         let reader = page.reader;
-        let said = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
+        let repeats = |text: &String| result.claims.iter().any(|claim| claim.justification == *text);
         let own = |text: &str| result.claims.iter().any(|claim| claim.text.trim() == text.trim());
         let elsewhere = |check: &&FactCheck| check.relation != Relation::Other && !is_on_a_side(check, result);
         let link = path_of(&result.item_id);
@@ -58,7 +58,7 @@ impl<'a> Answer<'a> {
                 .as_ref()
                 .filter(|_| result.claims.len() > 1)
                 .map(|text| plain(text).into_owned()),
-            explanation: result.explanation.as_ref().filter(|text| !said(text)).map(|text| plain(text).into_owned()),
+            explanation: result.explanation.as_ref().filter(|text| !repeats(text)).map(|text| plain(text).into_owned()),
             cards: cards(result, RenderContext { reader, vocabulary, rules }),
             fact_checks: result.fact_checks.iter().filter(elsewhere).map(|check| review(check, reader)).collect(),
             trace: result.trace.iter().map(|line| plain(line).into_owned()).collect(),

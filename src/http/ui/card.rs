@@ -35,10 +35,10 @@ pub(super) struct Card {
     pub(super) facts: Vec<String>,
     pub(super) confidence: Option<String>,
     pub(super) confidence_value: String,
-    pub(super) why: Vec<Said>,
+    pub(super) why: Vec<TextPiece>,
     /// What a conclusive verdict lacks; empty if it is conclusive.
     pub(super) firmer: String,
-    pub(super) correction: Option<Corrected>,
+    pub(super) correction: Option<CorrectionDiff>,
     pub(super) has_evidence: bool,
     /// Fact-checks that support the claim; then those that contradict it.
     pub(super) checks_for: Vec<Review>,
@@ -50,14 +50,14 @@ pub(super) struct Card {
 
 /// Text of a justification, or a citation with its link.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct TextPiece {
     pub(super) text: String,
     pub(super) href: Option<String>,
 }
 
 /// A correction as a difference.
 #[derive(Debug)]
-pub(super) struct Corrected {
+pub(super) struct CorrectionDiff {
     pub(super) heading: &'static str,
     pub(super) was: Vec<Piece>,
     pub(super) is: Vec<Piece>,
@@ -145,7 +145,7 @@ fn card(claim: &ClaimResult, checks: &[FactCheck], sight: RenderContext<'_>) -> 
         |side: Stance| own().filter(|check| side_of(check) == Some(side)).map(|check| review(check, reader)).collect();
     let (checks_for, checks_against): (Vec<Review>, Vec<Review>) =
         (reviews(Stance::Supports), reviews(Stance::Contradicts));
-    let (supporting, contradicting, beside) =
+    let (supporting, contradicting, neutral) =
         (rows(Stance::Supports), rows(Stance::Contradicts), rows(Stance::Neutral));
     Card {
         text: plain(&claim.text).into_owned(),
@@ -157,7 +157,7 @@ fn card(claim: &ClaimResult, checks: &[FactCheck], sight: RenderContext<'_>) -> 
         // A provisional verdict has too little evidence for a figure.
         confidence: claim.decisive.then(|| firmness::confidence(claim.confidence, reader)),
         confidence_value: format!("{:.2}", claim.confidence),
-        why: said(&claim.justification, claim, &id),
+        why: linked_pieces(&claim.justification, claim, &id),
         firmer: firmness::firmer(claim, reader),
         correction: claim.correction.as_ref().map(|correction| corrected(correction, reader)),
         has_evidence: !(claim.evidence.is_empty() && checks_for.is_empty() && checks_against.is_empty()),
@@ -165,7 +165,7 @@ fn card(claim: &ClaimResult, checks: &[FactCheck], sight: RenderContext<'_>) -> 
         checks_against,
         supporting,
         contradicting,
-        beside,
+        beside: neutral,
         id,
     }
 }
@@ -198,13 +198,13 @@ fn kind(kind: ClaimKind, reader: ReaderLanguage) -> &'static str {
 
 /// The stance of a fact-check towards our claim.
 fn side_of(check: &FactCheck) -> Option<Stance> {
-    let says_true = matches!(check.rating_class, RatingClass::True | RatingClass::MostlyTrue);
-    let says_false = check.rating_class == RatingClass::False;
+    let is_true = matches!(check.rating_class, RatingClass::True | RatingClass::MostlyTrue);
+    let is_false = check.rating_class == RatingClass::False;
     match check.relation {
-        Relation::Same if says_true => Some(Stance::Supports),
-        Relation::Same if says_false => Some(Stance::Contradicts),
-        Relation::Opposite if says_true => Some(Stance::Contradicts),
-        Relation::Opposite if says_false => Some(Stance::Supports),
+        Relation::Same if is_true => Some(Stance::Supports),
+        Relation::Same if is_false => Some(Stance::Contradicts),
+        Relation::Opposite if is_true => Some(Stance::Contradicts),
+        Relation::Opposite if is_false => Some(Stance::Supports),
         _ => None,
     }
 }
@@ -225,18 +225,18 @@ pub(super) fn is_on_a_side(check: &FactCheck, result: &ItemResult) -> bool {
     side_of(check).is_some() && result.claims.iter().any(|claim| claim.claim_id == check.claim_id)
 }
 
-fn corrected(correction: &Correction, reader: ReaderLanguage) -> Corrected {
+fn corrected(correction: &Correction, reader: ReaderLanguage) -> CorrectionDiff {
     let (was, is) = marks::differing(&plain(&correction.original), &plain(&correction.corrected));
-    Corrected { heading: labels::correction(correction.kind, correction.apply).of(reader), was, is }
+    CorrectionDiff { heading: labels::correction(correction.kind, correction.apply).of(reader), was, is }
 }
 
 /// Splits a justification at its citations and links them.
-fn said(words: &str, claim: &ClaimResult, id: &str) -> Vec<Said> {
+fn linked_pieces(words: &str, claim: &ClaimResult, id: &str) -> Vec<TextPiece> {
     let words = plain(words);
-    let mut pieces: Vec<Said> = Vec::new();
+    let mut pieces: Vec<TextPiece> = Vec::new();
     let mut push = |text: &str, href: Option<String>| {
         if !text.is_empty() {
-            pieces.push(Said { text: text.to_owned(), href });
+            pieces.push(TextPiece { text: text.to_owned(), href });
         }
     };
     let mut rest: &str = &words;
@@ -266,11 +266,11 @@ fn rows(claim: &ClaimResult, stance: Stance, id: &str, sight: RenderContext<'_>)
             None => rows.push((&row.independent_group, shown(claim, row, id, sight))),
         }
     }
-    let told = |mut row: Row| {
+    let with_copies = |mut row: Row| {
         row.same_story = words("card.same_story", reader).replace("{n}", &row.copies.len().to_string());
         row
     };
-    rows.into_iter().map(|(_, row)| told(row)).collect()
+    rows.into_iter().map(|(_, row)| with_copies(row)).collect()
 }
 
 fn shown(claim: &ClaimResult, row: &EvidenceRow, id: &str, sight: RenderContext<'_>) -> Row {

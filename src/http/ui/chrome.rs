@@ -53,7 +53,7 @@ pub(super) struct Entry {
     pub(super) here: bool,
 }
 
-pub(super) struct Speech {
+pub(super) struct LanguageChoice {
     pub(super) code: &'static str,
     pub(super) name: &'static str,
     pub(super) here: bool,
@@ -104,8 +104,8 @@ impl Page {
         seen.map(|(href, key, _)| Entry { href, key, here: *href == here }).collect()
     }
 
-    pub(super) fn languages(&self) -> Vec<Speech> {
-        let one = |reader| Speech { code: code(reader), name: own_name(reader), here: reader == self.reader };
+    pub(super) fn languages(&self) -> Vec<LanguageChoice> {
+        let one = |reader| LanguageChoice { code: code(reader), name: own_name(reader), here: reader == self.reader };
         ReaderLanguage::ALL.into_iter().map(one).collect()
     }
 }
@@ -127,7 +127,7 @@ impl Page {
             reader: reader_of(chosen, header(header::ACCEPT_LANGUAGE)),
             path: parts.uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
             csrf: visitor.csrf().to_owned(),
-            has_sessions: parts.extensions.get::<Arc<Authenticator>>().is_some_and(|doorman| doorman.has_sessions()),
+            has_sessions: parts.extensions.get::<Arc<Authenticator>>().is_some_and(|one| one.has_sessions()),
             visitor,
         }
     }

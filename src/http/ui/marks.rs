@@ -19,8 +19,8 @@ const MOST_WORDS: usize = 200;
 pub(super) fn shared(claim: &str, passage: &str, language: Option<&str>) -> Vec<Piece> {
     let stems: HashSet<String> = tokens::content_stems(claim, language).into_iter().collect();
     let is_shared = |word: &str| {
-        let said = tokens::tokens(word, language);
-        said.iter().any(|token| token.number || (!token.stop && stems.contains(&token.stem)))
+        let found = tokens::tokens(word, language);
+        found.iter().any(|token| token.number || (!token.stop && stems.contains(&token.stem)))
     };
     pieces(passage, is_shared)
 }

@@ -70,7 +70,6 @@ pub(super) const ROUTES: &[PageRoute] = &[
     page("/overview", Access::Read, || get(pages::overview::show)),
     page("/domains", Access::Read, || get(pages::domains::show)),
     page("/domains/change", Access::Admin, || post(pages::domains::change)),
-    page("/domains/undo", Access::Admin, || post(pages::domains::undo)),
     page("/domains/import", Access::Admin, || post(pages::domains::import)),
     page("/providers", Access::Read, || get(pages::providers::show)),
     page("/providers/{name}/reset", Access::Admin, || post(pages::providers::reset)),

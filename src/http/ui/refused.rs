@@ -14,20 +14,20 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::chrome::Page;
 use super::shown;
 use crate::http::auth::{Authenticator, Principal};
-use crate::http::problem::{AsShown, Problem};
+use crate::http::problem::{PageMarker, Problem};
 
 #[derive(Debug, Template)]
 #[template(path = "error.html")]
-struct Refused {
+struct ErrorPage {
     page: Page,
     detail: String,
     back: String,
 }
 
 /// The error layer. A script that requested a stream gets the problem unchanged.
-pub(crate) async fn as_page(State(doorman): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
+pub(crate) async fn as_page(State(authenticator): State<Arc<Authenticator>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
-    parts.extensions.insert(doorman);
+    parts.extensions.insert(authenticator);
     let is_navigation = parts
         .headers
         .get(header::ACCEPT)
@@ -49,11 +49,11 @@ pub(crate) async fn as_page(State(doorman): State<Arc<Authenticator>>, request: 
     let may_not = status == StatusCode::FORBIDDEN && page.signed_in();
     let detail = if may_not { page.t("signin.may_not").to_owned() } else { problem.detail().to_owned() };
     let retry = response.headers().get(header::RETRY_AFTER).cloned();
-    match shown(&Refused { page, detail, back: "/".to_owned() }) {
+    match shown(&ErrorPage { page, detail, back: "/".to_owned() }) {
         Ok(mut response) => {
             *response.status_mut() = status;
             response.headers_mut().extend(retry.map(|value| (header::RETRY_AFTER, value)));
-            response.extensions_mut().insert(AsShown);
+            response.extensions_mut().insert(PageMarker);
             response
         }
         Err(problem) => problem.into_response(),

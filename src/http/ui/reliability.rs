@@ -5,7 +5,7 @@
 const TABLE: &str = include_str!("reliability.tsv");
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Stated {
+pub(super) struct ReliabilityBin {
     /// Stated confidence, percent.
     pub(super) from: u32,
     pub(super) to: u32,
@@ -16,11 +16,11 @@ pub(super) struct Stated {
 }
 
 /// The table, from low to high confidence.
-pub(super) fn stated() -> Vec<Stated> {
+pub(super) fn bins() -> Vec<ReliabilityBin> {
     let line = |line: &str| {
         let mut fields = line.split('\t').map(|field| field.parse::<u32>().ok());
         let mut next = || fields.next().flatten();
-        Some(Stated { from: next()?, to: next()?, answers: next()?, mean: next()?, right: next()? })
+        Some(ReliabilityBin { from: next()?, to: next()?, answers: next()?, mean: next()?, right: next()? })
     };
     TABLE.lines().filter(|text| !text.starts_with('#')).filter_map(line).collect()
 }
@@ -32,9 +32,9 @@ mod tests {
     #[test]
     fn the_table_is_whole() {
         let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
-        let stated = stated();
-        assert_eq!(stated.len(), lines);
+        let bins = bins();
+        assert_eq!(bins.len(), lines);
         assert!(lines > 2);
-        assert!(stated.iter().all(|one| one.from < one.to && one.to <= 100 && one.right <= 100 && one.answers > 0));
+        assert!(bins.iter().all(|one| one.from < one.to && one.to <= 100 && one.right <= 100 && one.answers > 0));
     }
 }

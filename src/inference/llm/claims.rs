@@ -10,7 +10,7 @@ use super::fence::{Fence, visible};
 use super::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
 use crate::domain::item::ItemSourceKind;
 use crate::domain::verdict::ClaimKind;
-use crate::inference::steps::{ClaimExtractor, Extracted, ExtractedClaim, StepError, TextData};
+use crate::inference::steps::{ClaimExtractor, ExtractedClaim, Extraction, StepError, TextData};
 
 /// Maximum, about 2,000 tokens: news has its claims first.
 const TEXT_CHARS: usize = 8_000;
@@ -23,7 +23,7 @@ const ENTITY_CHARS: usize = 80;
 const ENTITIES: usize = 12;
 /// Answer tokens per claim, and in addition.
 const TOKENS_CLAIM: u32 = 250;
-const TOKENS_BESIDE: u32 = 150;
+const TOKENS_OVERHEAD: u32 = 150;
 /// Combines the version of the common rules with the prompt's.
 const VERSIONS: u32 = 1_000;
 
@@ -43,7 +43,7 @@ impl ClaimExtractor for ModelExtractor<'_> {
         &'a self,
         text: &'a TextData<'a>,
         until: Instant,
-    ) -> BoxFuture<'a, Result<Option<Extracted>, StepError>> {
+    ) -> BoxFuture<'a, Result<Option<Extraction>, StepError>> {
         Box::pin(async move {
             let Some(question) = question(text) else { return Ok(None) };
             let is_read = |answer: &Value| read(answer, text.most).is_some();
@@ -51,7 +51,7 @@ impl ClaimExtractor for ModelExtractor<'_> {
             let unreadable =
                 || LlmError::Unreadable { detail: "it speaks of no claim and of no kind of text".to_owned() };
             let read = read(&answer.value, text.most).ok_or_else(unreadable)?;
-            Ok(Some(Extracted { is_part: answer.is_part, ..read }))
+            Ok(Some(Extraction { is_part: answer.is_part, ..read }))
         })
     }
 }
@@ -78,7 +78,7 @@ pub fn question(data: &TextData<'_>) -> Option<Question> {
         system,
         user,
         schema: schema(),
-        max_tokens: TOKENS_CLAIM * u32::try_from(data.most).unwrap_or(u32::MAX / TOKENS_CLAIM / 2) + TOKENS_BESIDE,
+        max_tokens: TOKENS_CLAIM * u32::try_from(data.most).unwrap_or(u32::MAX / TOKENS_CLAIM / 2) + TOKENS_OVERHEAD,
     })
 }
 
@@ -113,37 +113,37 @@ fn schema() -> Value {
 }
 
 /// Reads at most `most` claims; `None` if the answer has neither kind nor claims.
-pub fn read(answer: &Value, most: usize) -> Option<Extracted> {
+pub fn read(answer: &Value, most: usize) -> Option<Extraction> {
     let kind = answer.get("kind").and_then(Value::as_str).and_then(kind);
-    let told = answer.get("claims").and_then(Value::as_array);
-    if kind.is_none() && told.is_none() {
+    let list = answer.get("claims").and_then(Value::as_array);
+    if kind.is_none() && list.is_none() {
         return None;
     }
-    let claims = told.into_iter().flatten().filter_map(|one| claim(one, kind)).take(most).collect();
-    Some(Extracted { kind, claims, is_part: false })
+    let claims = list.into_iter().flatten().filter_map(|one| claim(one, kind)).take(most).collect();
+    Some(Extraction { kind, claims, is_part: false })
 }
 
 /// Reads a claim, by default of the text's kind. Some models return strings, not objects.
-fn claim(told: &Value, of_text: Option<ClaimKind>) -> Option<ExtractedClaim> {
-    let words = told.as_str().or_else(|| ["text", "claim"].iter().find_map(|key| told.get(key)?.as_str()))?;
+fn claim(entry: &Value, of_text: Option<ClaimKind>) -> Option<ExtractedClaim> {
+    let words = entry.as_str().or_else(|| ["text", "claim"].iter().find_map(|key| entry.get(key)?.as_str()))?;
     let text = one_line(words, usize::MAX);
     if text.chars().count() > CLAIM_CHARS || !text.chars().any(char::is_alphabetic) {
         return None;
     }
-    let strings = |key: &str| told.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let strings = |key: &str| entry.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let mut entities: Vec<String> = Vec::new();
     for entity in strings("entities").map(|entity| one_line(entity, ENTITY_CHARS)).filter(|entity| !entity.is_empty()) {
         if entities.len() < ENTITIES && !entities.contains(&entity) {
             entities.push(entity);
         }
     }
-    let own = told.get("kind").and_then(Value::as_str).and_then(kind);
+    let own = entry.get("kind").and_then(Value::as_str).and_then(kind);
     Some(ExtractedClaim {
         text,
         kind: own.or(of_text).unwrap_or(ClaimKind::Factual),
         entities,
-        why: told.get("why").and_then(Value::as_str).map(|why| one_line(why, WHY_CHARS)).filter(|why| !why.is_empty()),
-        worth: told.get("worth").and_then(Value::as_f64).filter(|worth| (0.0..=1.0).contains(worth)),
+        why: entry.get("why").and_then(Value::as_str).map(|why| one_line(why, WHY_CHARS)).filter(|why| !why.is_empty()),
+        worth: entry.get("worth").and_then(Value::as_f64).filter(|worth| (0.0..=1.0).contains(worth)),
     })
 }
 
@@ -195,13 +195,13 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_as_far_as_it_goes() {
-        let told = json!({"kind": "Mixed", "claims": [
+        let answer = json!({"kind": "Mixed", "claims": [
             {"text": "The  dam\nbroke.", "kind": "fact", "entities": ["Dam", "Dam", " "], "why": "", "worth": 0.8},
             "Nobody was hurt.",
             {"claim": "It rained.", "worth": 7, "kind": "weather"},
             {"text": ""}, {"text": "x".repeat(600)}, 7,
         ]});
-        let read = read(&told, 5).unwrap();
+        let read = read(&answer, 5).unwrap();
         assert_eq!(read.kind, Some(ClaimKind::Mixed));
         let texts: Vec<(&str, ClaimKind, Option<f64>)> =
             read.claims.iter().map(|claim| (claim.text.as_str(), claim.kind, claim.worth)).collect();
@@ -217,11 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn what_speaks_of_nothing_is_no_answer() {
+    fn read_returns_none_when_answer_has_neither_kind_nor_claims() {
         for nothing in [json!({}), json!({"claims": "none"}), json!({"kind": "blue"}), json!([])] {
             assert_eq!(read(&nothing, 5), None, "{nothing}");
         }
-        assert_eq!(read(&json!({"claims": []}), 5), Some(Extracted::default()));
+        assert_eq!(read(&json!({"claims": []}), 5), Some(Extraction::default()));
         assert_eq!(read(&json!({"claims": ["a", "b", "c"]}), 2).unwrap().claims.len(), 2);
     }
 }

@@ -66,8 +66,8 @@ mod tests {
         let question = question(&claims).unwrap();
         assert!(!question.system.contains("died") && !question.system.contains('{'), "{}", question.system);
         assert_eq!(question.user.matches("<data ").count(), 2);
-        let told = json!({"claims": [{"claim": 1, "text": " 12 died. "}]});
-        assert_eq!(read(&told, 1), Some(vec![Some("12 died.".to_owned())]));
+        let answer = json!({"claims": [{"claim": 1, "text": " 12 died. "}]});
+        assert_eq!(read(&answer, 1), Some(vec![Some("12 died.".to_owned())]));
         assert_eq!(read(&json!({"claims": []}), 1), None);
         assert!(super::question(&[]).is_none());
     }

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nonce_is_of_all_texts_stands_in_none_and_is_the_same_again() {
+    fn nonce_is_same_and_in_no_text_when_texts_are_same() {
         let texts = ["one", "two"];
         let fence = Fence::around(texts);
         assert_eq!(fence, Fence::around(texts));

@@ -3,7 +3,7 @@
 //! A question starts in the usual form. If a refusal names a parameter, it is repeated without it, and the process
 //! remembers that.
 //!
-//! `max_tokens` comes first, because models that need `max_completion_tokens` reject it. Servers that do not know the
+//! `max_tokens` comes first, because models that need `max_completion_tokens` reject it. Servers without the
 //! new name (Ollama, older llama.cpp) ignore it and write without limit.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_told_whatever_the_server_makes_of_the_option() {
+    fn request_has_schema_when_server_ignores_the_option() {
         let body = RequestFeatures::default().chat("m", &question(), 100);
         let system = body.pointer("/messages/0/content").and_then(Value::as_str).unwrap();
         assert!(system.starts_with("Find claims.") && system.ends_with("{\"type\":\"object\"}"), "{system}");

@@ -35,7 +35,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::cache::Refused;
+use crate::cache::FlightError;
 use crate::outbound::AskError;
 
 pub use model::{LanguageModel, ModelSettings, in_judges};
@@ -187,7 +187,7 @@ impl LlmError {
     }
 }
 
-impl Refused for LlmError {
+impl FlightError for LlmError {
     fn is_caller_specific(&self) -> bool {
         matches!(self, Self::Ask(AskError::Deadline) | Self::ItemLimit)
     }
@@ -202,11 +202,11 @@ impl Refused for LlmError {
 pub struct ItemSpend {
     max_calls: u32,
     max_usd: f64,
-    spent: Mutex<Spent>,
+    spent: Mutex<Spending>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct Spending {
     pub calls: u32,
     pub tokens_read: u64,
     pub tokens_written: u64,
@@ -230,7 +230,7 @@ impl ItemSpend {
     }
 
     /// Replaces a reservation by the actual values. `calls`: requests sent.
-    pub fn settle(&self, taken_usd: f64, really: Spent) {
+    pub fn settle(&self, taken_usd: f64, really: Spending) {
         let mut spent = self.lock();
         spent.calls = (spent.calls + really.calls).saturating_sub(1);
         spent.usd = (spent.usd + really.usd - taken_usd).max(0.0);
@@ -249,11 +249,11 @@ impl ItemSpend {
         spent.usd > 0.0 && spent.usd >= self.max_usd
     }
 
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> Spending {
         *self.lock()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Spent> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Spending> {
         // Sums: a panic cannot leave them inconsistent.
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -283,7 +283,7 @@ impl Uses {
 }
 
 /// Deadline of an answer.
-pub type Until = Instant;
+pub type Deadline = Instant;
 
 #[cfg(test)]
 mod tests {
@@ -293,10 +293,10 @@ mod tests {
     fn an_item_spends_no_more_than_it_may_and_gets_back_what_it_did_not_use() {
         let spend = ItemSpend::new(2, 0.10);
         assert_eq!(spend.take(0.08), Ok(()));
-        spend.settle(0.08, Spent { calls: 1, tokens_read: 100, tokens_written: 20, usd: 0.01 });
+        spend.settle(0.08, Spending { calls: 1, tokens_read: 100, tokens_written: 20, usd: 0.01 });
         assert_eq!(spend.take(0.08), Ok(()));
         assert_eq!(spend.take(0.001), Err(LlmError::ItemLimit), "two calls are all");
-        spend.settle(0.08, Spent::default());
+        spend.settle(0.08, Spending::default());
         assert_eq!(spend.spent().calls, 1, "what never went out is no call");
         assert_eq!(spend.take(0.2), Err(LlmError::ItemLimit), "dearer than what is left");
     }

@@ -1,6 +1,6 @@
 //! A language model on a server: sends questions, reads answers and settles costs.
 //!
-//! Steps: cache with single flight, the item's limits, a queue place, the provider gate. A rejected parameter is left
+//! Steps: cache with single flight, the item's limits, a call slot, the provider gate. A rejected parameter is left
 //! out, and short waits are waited out. Errors and truncated answers are never cached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::form::{RequestFeatures, ServerCapabilities};
-use super::places::Places;
+use super::places::CallSlots;
 use super::prices::{Prices, Usage, tokens};
 use super::refusal::{Refusal, refusal};
-use super::reply::{self, Read};
-use super::{Answer, ItemSpend, LlmError, Purpose, Question, SearchAnswer, Spent, Until, Uses, responses};
+use super::reply::{self, ParsedReply};
+use super::{Answer, Deadline, ItemSpend, LlmError, Purpose, Question, SearchAnswer, Spending, Uses, responses};
 use crate::cache::{self, AnswerCache};
 use crate::config::ApiKey;
 use crate::domain::ids;
@@ -53,33 +53,33 @@ pub struct LanguageModel {
     prices: Prices,
     max_tokens: u32,
     gate: Gate,
-    places: Places,
+    slots: CallSlots,
     manners: ServerCapabilities,
     /// The server has no Responses API, or no search in it.
     has_no_search: AtomicBool,
     answers: AnswerCache<Value>,
 }
 
-type Reading<'a, T> = dyn Fn(&Value, &ApiResponse) -> Result<Read<T>, AskError> + Sync + 'a;
+type ReplyReader<'a, T> = dyn Fn(&Value, &ApiResponse) -> Result<ParsedReply<T>, AskError> + Sync + 'a;
 
 /// A request and the reader of its answer.
 struct Exchange<'a, T> {
     question: &'a Question,
     url: &'a Url,
     body: &'a (dyn Fn(RequestFeatures) -> Value + Sync),
-    read: &'a Reading<'a, T>,
+    read: &'a ReplyReader<'a, T>,
     /// Expected US dollars.
     estimate: f64,
 }
 
 /// A result of a working server.
 enum CallOutcome<T> {
-    Read(Read<T>),
+    Read(ParsedReply<T>),
     Refused(Refusal),
 }
 
 /// A reservation. If the question is dropped, sent requests are still settled and counted.
-struct Taken<'a> {
+struct Reservation<'a> {
     spend: &'a ItemSpend,
     purpose: Purpose,
     meter: &'a AskMeter,
@@ -87,10 +87,10 @@ struct Taken<'a> {
     is_settled: bool,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if !self.is_settled {
-            let really = Spent { calls: self.meter.attempts(), usd: self.meter.usd(), ..Spent::default() };
+            let really = Spending { calls: self.meter.attempts(), usd: self.meter.usd(), ..Spending::default() };
             self.spend.settle(self.estimate, really);
             if really.calls > 0 {
                 metrics::llm_call(self.purpose.as_str(), "dropped");
@@ -113,7 +113,7 @@ impl LanguageModel {
             prices,
             max_tokens,
             gate,
-            places: Places::new(concurrency),
+            slots: CallSlots::new(concurrency),
             manners: ServerCapabilities::default(),
             has_no_search: AtomicBool::new(false),
             answers,
@@ -145,7 +145,7 @@ impl LanguageModel {
 
     /// Asks within the item's limits and before `until`. The value is an object. Answers are cached for all processes,
     /// errors never.
-    pub async fn ask(&self, question: &Question, spend: &ItemSpend, until: Until) -> Result<Answer, LlmError> {
+    pub async fn ask(&self, question: &Question, spend: &ItemSpend, until: Deadline) -> Result<Answer, LlmError> {
         self.ask_believing(question, spend, until, &|_| true).await
     }
 
@@ -154,7 +154,7 @@ impl LanguageModel {
         &self,
         question: &Question,
         spend: &ItemSpend,
-        until: Until,
+        until: Deadline,
         is_believed: &(dyn Fn(&Value) -> bool + Sync),
     ) -> Result<Answer, LlmError> {
         let max_tokens = self.max_tokens.max(question.max_tokens);
@@ -167,12 +167,12 @@ impl LanguageModel {
             estimate: self.prices.estimate(question.purpose, read_tokens, max_tokens),
         };
         let asking = || async {
-            let told = self.paid(&exchange, spend, until).await;
-            match &told {
+            let answer = self.paid(&exchange, spend, until).await;
+            match &answer {
                 Ok(value) | Err(LlmError::Part(value)) if !is_believed(value) => {
                     Err(LlmError::Unsupported { detail: excerpt(&value.to_string()) })
                 }
-                _ => told,
+                _ => answer,
             }
         };
         // Boxed, because callers hold large futures.
@@ -183,7 +183,12 @@ impl LanguageModel {
         }
     }
 
-    pub async fn search(&self, question: &Question, spend: &ItemSpend, until: Until) -> Result<SearchAnswer, LlmError> {
+    pub async fn search(
+        &self,
+        question: &Question,
+        spend: &ItemSpend,
+        until: Deadline,
+    ) -> Result<SearchAnswer, LlmError> {
         let max_tokens = self.max_tokens.max(question.max_tokens);
         let read_tokens = tokens(&question.system) + tokens(&question.user);
         let exchange = Exchange {
@@ -205,7 +210,7 @@ impl LanguageModel {
     }
 
     /// Asks for one token, to check the connection, the key and the model.
-    pub async fn probe(&self, until: Until) -> Result<(), LlmError> {
+    pub async fn probe(&self, until: Deadline) -> Result<(), LlmError> {
         let question = Question {
             purpose: Purpose::Explain,
             version: 0,
@@ -219,7 +224,7 @@ impl LanguageModel {
             url: &self.chat,
             body: &|form| form.one_token(&self.model),
             read: &|body, _| match body.get("choices") {
-                Some(_) => Ok(Read { outcome: Ok(()), usage: reply::usage(body, 1, "") }),
+                Some(_) => Ok(ParsedReply { outcome: Ok(()), usage: reply::usage(body, 1, "") }),
                 None => Err(AskError::Malformed { detail: "it has no choices".to_owned() }),
             },
             estimate: self.prices.estimate(Purpose::Explain, 1, 1),
@@ -235,7 +240,7 @@ impl LanguageModel {
     async fn known_or<A>(
         &self,
         question: &Question,
-        until: Until,
+        until: Deadline,
         ask: impl Fn() -> A + Send + Sync,
     ) -> Result<(Value, bool), LlmError>
     where
@@ -250,15 +255,15 @@ impl LanguageModel {
             until,
             keep_at_least: Duration::ZERO,
         };
-        let told = self.answers.get_or_ask(&wish, ask).await;
-        let told = told.map(|(value, result)| (Value::clone(&value), result.spared()));
-        let outcome = match &told {
+        let answer = self.answers.get_or_ask(&wish, ask).await;
+        let answer = answer.map(|(value, result)| (Value::clone(&value), result.spared()));
+        let outcome = match &answer {
             Ok((_, true)) => "cached",
             Ok((_, false)) => "ok",
             Err(error) => error.outcome(),
         };
         metrics::llm_call(question.purpose.as_str(), outcome);
-        told
+        answer
     }
 
     /// Returns a key of all that an answer depends on. The token limit is left out, because truncated answers are not
@@ -269,22 +274,28 @@ impl LanguageModel {
         ids::content_hash(&parts)
     }
 
-    /// Waits for a place, and reserves and settles the cost.
-    async fn paid<T: Send>(&self, exchange: &Exchange<'_, T>, spend: &ItemSpend, until: Until) -> Result<T, LlmError> {
+    /// Waits for a call slot, and reserves and settles the cost.
+    async fn paid<T: Send>(
+        &self,
+        exchange: &Exchange<'_, T>,
+        spend: &ItemSpend,
+        until: Deadline,
+    ) -> Result<T, LlmError> {
         spend.take(exchange.estimate)?;
         let purpose = exchange.question.purpose;
         let meter = AskMeter::default();
         meter.hurry(purpose.patience());
-        let mut taken = Taken { spend, purpose, meter: &meter, estimate: exchange.estimate, is_settled: false };
-        let read = match self.places.take(purpose.priority(), until).await {
-            Some(_place) => self.exchange(exchange, &meter, until).await,
+        let mut reservation =
+            Reservation { spend, purpose, meter: &meter, estimate: exchange.estimate, is_settled: false };
+        let read = match self.slots.take(purpose.priority(), until).await {
+            Some(_slot) => self.exchange(exchange, &meter, until).await,
             None => Err(LlmError::Ask(AskError::Deadline)),
         };
         let Usage { read: tokens_read, written: tokens_written, .. } =
             read.as_ref().map_or_else(|_| Usage::default(), |read| read.usage);
         metrics::llm_tokens(purpose.as_str(), tokens_read, tokens_written);
-        taken.is_settled = true;
-        let really = Spent { calls: meter.attempts(), tokens_read, tokens_written, usd: meter.usd() };
+        reservation.is_settled = true;
+        let really = Spending { calls: meter.attempts(), tokens_read, tokens_written, usd: meter.usd() };
         spend.settle(exchange.estimate, really);
         read?.outcome
     }
@@ -294,19 +305,19 @@ impl LanguageModel {
         &self,
         exchange: &Exchange<'_, T>,
         meter: &AskMeter,
-        until: Until,
-    ) -> Result<Read<T>, LlmError> {
+        until: Deadline,
+    ) -> Result<ParsedReply<T>, LlmError> {
         let mut form = self.manners.form();
         let mut others: Vec<RequestFeatures> = RequestFeatures::all().collect();
         let mut throttled = None;
         loop {
             meter.worth(exchange.estimate);
             let started = Instant::now();
-            let heard = self.send(exchange, form, meter, until).await;
-            if !matches!(heard, Err(AskError::Open { .. } | AskError::NoRecording(_))) {
+            let outcome = self.send(exchange, form, meter, until).await;
+            if !matches!(outcome, Err(AskError::Open { .. } | AskError::NoRecording(_))) {
                 metrics::llm_call_took(exchange.question.purpose.as_str(), started.elapsed());
             }
-            match heard {
+            match outcome {
                 Ok(CallOutcome::Read(read)) => return Ok(read),
                 Ok(CallOutcome::Refused(Refusal::Parameter(parameter, words))) => {
                     let Some(next) = form.without(parameter) else {
@@ -364,7 +375,7 @@ impl LanguageModel {
         exchange: &Exchange<'_, T>,
         form: RequestFeatures,
         meter: &AskMeter,
-        until: Until,
+        until: Deadline,
     ) -> Result<CallOutcome<T>, AskError> {
         let request = self.request(exchange.url, &(exchange.body)(form))?;
         let is_chat = *exchange.url == self.chat;

@@ -16,49 +16,49 @@ type Rank = (Reverse<u8>, u64);
 struct Queue {
     free: usize,
     came: u64,
-    waiting: BTreeMap<Rank, oneshot::Sender<Place>>,
+    waiting: BTreeMap<Rank, oneshot::Sender<CallSlot>>,
 }
 
-/// A fixed number of places, with a queue.
+/// A fixed number of concurrent calls, with a queue.
 #[derive(Debug, Clone)]
-pub(super) struct Places(Arc<Mutex<Queue>>);
+pub(super) struct CallSlots(Arc<Mutex<Queue>>);
 
 /// When dropped, it goes to the next caller.
 #[derive(Debug)]
-pub(super) struct Place(Option<Places>);
+pub(super) struct CallSlot(Option<CallSlots>);
 
 /// A waiting caller. Dropping it leaves the queue.
-struct Waiting<'a> {
-    places: &'a Places,
+struct Waiter<'a> {
+    slots: &'a CallSlots,
     rank: Rank,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        self.places.lock().waiting.remove(&self.rank);
+        self.slots.lock().waiting.remove(&self.rank);
     }
 }
 
-impl Places {
-    pub(super) fn new(places: usize) -> Self {
-        Self(Arc::new(Mutex::new(Queue { free: places.max(1), ..Queue::default() })))
+impl CallSlots {
+    pub(super) fn new(slots: usize) -> Self {
+        Self(Arc::new(Mutex::new(Queue { free: slots.max(1), ..Queue::default() })))
     }
 
-    /// Waits for a place; `None` if `until` passes first.
-    pub(super) async fn take(&self, priority: u8, until: Instant) -> Option<Place> {
+    /// Waits for a slot; `None` if `until` passes first.
+    pub(super) async fn take(&self, priority: u8, until: Instant) -> Option<CallSlot> {
         let (_waiting, given) = {
             let mut queue = self.lock();
             if queue.free > 0 {
                 queue.free -= 1;
-                return Some(Place(Some(self.clone())));
+                return Some(CallSlot(Some(self.clone())));
             }
             queue.came += 1;
             let rank = (Reverse(priority), queue.came);
             let (give, given) = oneshot::channel();
             queue.waiting.insert(rank, give);
-            (Waiting { places: self, rank }, given)
+            (Waiter { slots: self, rank }, given)
         };
-        // On cancellation, the place is dropped with the channel and goes to the next.
+        // On cancellation, the slot is dropped with the channel and goes to the next.
         timeout_at(until, given).await.ok()?.ok()
     }
 
@@ -73,10 +73,10 @@ impl Places {
                 next
             };
             let Some((_, give)) = next else { return };
-            match give.send(Place(Some(self.clone()))) {
+            match give.send(CallSlot(Some(self.clone()))) {
                 Ok(()) => return,
-                // Cancelled. The place is emptied, because its drop would recurse.
-                Err(mut place) => place.0 = None,
+                // Cancelled. The slot is emptied, because its drop would recurse.
+                Err(mut slot) => slot.0 = None,
             }
         }
     }
@@ -87,10 +87,10 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for CallSlot {
     fn drop(&mut self) {
-        if let Some(places) = self.0.take() {
-            places.give_on();
+        if let Some(slots) = self.0.take() {
+            slots.give_on();
         }
     }
 }
@@ -110,16 +110,16 @@ mod tests {
 
     #[tokio::test]
     async fn the_highest_priority_goes_first_then_who_came_first() {
-        let places = Places::new(1);
-        let held = places.take(0, later()).await.unwrap();
+        let slots = CallSlots::new(1);
+        let held = slots.take(0, later()).await.unwrap();
         let order = Arc::new(Mutex::new(Vec::new()));
         let wait = |name: &'static str, priority| {
-            let (places, order) = (places.clone(), Arc::clone(&order));
+            let (slots, order) = (slots.clone(), Arc::clone(&order));
             async move {
-                let place = places.take(priority, later()).await.unwrap();
+                let slot = slots.take(priority, later()).await.unwrap();
                 order.lock().unwrap().push(name);
                 sleep(Duration::from_millis(10)).await;
-                drop(place);
+                drop(slot);
             }
         };
         let all = futures::future::join_all([wait("late", 3), wait("first", 10), wait("second", 10), wait("mid", 6)]);
@@ -129,27 +129,27 @@ mod tests {
         };
         futures::future::join(all, release).await;
         assert_eq!(*order.lock().unwrap(), ["first", "second", "mid", "late"]);
-        assert_eq!(places.lock().free, 1);
+        assert_eq!(slots.lock().free, 1);
     }
 
     #[tokio::test]
-    async fn nobody_waits_past_his_time_and_who_goes_away_takes_no_place() {
-        let places = Places::new(2);
-        let held = [places.take(1, later()).await.unwrap(), places.take(1, later()).await.unwrap()];
+    async fn caller_takes_no_slot_when_it_times_out_or_leaves() {
+        let slots = CallSlots::new(2);
+        let held = [slots.take(1, later()).await.unwrap(), slots.take(1, later()).await.unwrap()];
         let began = Instant::now();
-        assert!(places.take(9, began + Duration::from_millis(100)).await.is_none());
+        assert!(slots.take(9, began + Duration::from_millis(100)).await.is_none());
         assert!(began.elapsed() >= Duration::from_millis(100) && began.elapsed() < Duration::from_secs(5));
         {
-            let mut gone = Box::pin(places.take(9, later()));
+            let mut gone = Box::pin(slots.take(9, later()));
             assert!(gone.as_mut().now_or_never().is_none());
-            assert_eq!(places.lock().waiting.len(), 1);
+            assert_eq!(slots.lock().waiting.len(), 1);
         }
-        assert!(places.lock().waiting.is_empty());
-        // Cancelled after it got a place.
-        let mut given = Box::pin(places.take(9, later()));
+        assert!(slots.lock().waiting.is_empty());
+        // Cancelled after it got a slot.
+        let mut given = Box::pin(slots.take(9, later()));
         assert!(given.as_mut().now_or_never().is_none());
         drop(held);
         drop(given);
-        assert_eq!(places.lock().free, 2);
+        assert_eq!(slots.lock().free, 2);
     }
 }

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_has_a_version_and_says_what_it_is_for() {
+    fn prompt_has_version_and_purpose_when_its_file_is_read() {
         assert_eq!(all().len(), FILES.len());
         assert!(all().iter().all(|prompt| prompt.version > 0 && !prompt.about.is_empty() && !prompt.text.is_empty()));
         assert_eq!(named("adjudicate").map(|prompt| prompt.purpose), Some(Purpose::Adjudicate));

@@ -36,7 +36,7 @@ struct Words {
 /// Returns the refusal; `None` if the response may hold an answer.
 pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
     let body: Option<Value> = serde_json::from_slice(&response.body).ok();
-    let words = body.as_ref().and_then(told);
+    let words = body.as_ref().and_then(find_error);
     if response.status == 200 {
         let words = words?;
         // Routers return 200 with the upstream status in the body.
@@ -55,7 +55,7 @@ pub(super) fn refused_within(error: &Value, response: &ApiResponse, model: &str)
 }
 
 /// Finds the error in a body.
-fn told(body: &Value) -> Option<Words> {
+fn find_error(body: &Value) -> Option<Words> {
     // Google returns a list of one.
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let error = body.get("error").filter(|error| match error {
@@ -118,8 +118,8 @@ fn status_of(words: &Words) -> u16 {
 
 fn classify(status: u16, words: Words, response: &ApiResponse, model: &str) -> Refusal {
     let Words { message, code, param, .. } = words;
-    let said = message.to_lowercase();
-    let has = |parts: &[&str]| parts.iter().any(|part| code.contains(part) || said.contains(part));
+    let lowered = message.to_lowercase();
+    let has = |parts: &[&str]| parts.iter().any(|part| code.contains(part) || lowered.contains(part));
     let is_request = matches!(status, 400 | 404 | 405 | 415 | 422 | 501);
     if code.contains("insufficient_quota")
         || status == 402
@@ -136,13 +136,13 @@ fn classify(status: u16, words: Words, response: &ApiResponse, model: &str) -> R
     if is_request && has(&["output limit was reached", "could not finish the message"]) {
         return Refusal::Cut;
     }
-    if is_request && is_of_model(&code, &said) {
+    if is_request && is_of_model(&code, &lowered) {
         let detail = format!(
             "the server knows no model {model:?}: {message}; set llm.model (LLM_MODEL) to the name of one that it has"
         );
         return Refusal::Failed(AskError::Disabled { detail });
     }
-    if let (true, Some(parameter)) = (is_request, parameter(&param, &said)) {
+    if let (true, Some(parameter)) = (is_request, parameter(&param, &lowered)) {
         return Refusal::Parameter(parameter, message);
     }
     match status {
@@ -160,7 +160,7 @@ fn classify(status: u16, words: Words, response: &ApiResponse, model: &str) -> R
     }
 }
 
-fn is_of_model(code: &str, said: &str) -> bool {
+fn is_of_model(code: &str, text: &str) -> bool {
     let missing = [
         "not found",
         "not exist",
@@ -170,12 +170,12 @@ fn is_of_model(code: &str, said: &str) -> bool {
         "try pulling",
         "not a valid model",
     ];
-    code.contains("model_not_found") || (said.contains("model") && missing.iter().any(|words| said.contains(words)))
+    code.contains("model_not_found") || (text.contains("model") && missing.iter().any(|words| text.contains(words)))
 }
 
 /// Returns the rejected parameter, by `param` or message. `None` if only its value is too large.
-fn parameter(param: &str, said: &str) -> Option<Parameter> {
-    if ["too large", "at most", "must be less", "exceeds"].iter().any(|words| said.contains(words)) {
+fn parameter(param: &str, message: &str) -> Option<Parameter> {
+    if ["too large", "at most", "must be less", "exceeds"].iter().any(|words| message.contains(words)) {
         return None;
     }
     let names = [
@@ -191,7 +191,7 @@ fn parameter(param: &str, said: &str) -> Option<Parameter> {
     if param == "include" {
         return Some(Parameter::Include);
     }
-    named(param).or_else(|| named(said)).map(|(parameter, _)| *parameter)
+    named(param).or_else(|| named(message)).map(|(parameter, _)| *parameter)
 }
 
 /// Returns the requested wait. `None` for `x-should-retry: false` without one.

@@ -4,14 +4,14 @@
 
 use serde_json::Value;
 
-use super::json::{Found, object_in};
+use super::json::{ParsedObject, object_in};
 use super::prices::{Usage, tokens};
 use super::refusal::{Refusal, refused_within};
 use super::{LlmError, Question};
 use crate::outbound::{ApiResponse, AskError, excerpt};
 
 #[derive(Debug)]
-pub(super) struct Read<T> {
+pub(super) struct ParsedReply<T> {
     pub(super) outcome: Result<T, LlmError>,
     pub(super) usage: Usage,
 }
@@ -29,7 +29,7 @@ pub(super) fn chat(
     model: &str,
     question: &Question,
     read_tokens: u64,
-) -> Result<Read<Value>, AskError> {
+) -> Result<ParsedReply<Value>, AskError> {
     let choice = body.pointer("/choices/0");
     if let Some(error) = choice.and_then(|choice| choice.get("error")).filter(|error| !error.is_null()) {
         let outcome = match refused_within(error, response, model) {
@@ -38,19 +38,19 @@ pub(super) fn chat(
             Refusal::Failed(error) => return Err(error),
             Refusal::Parameter(_, detail) | Refusal::NoSuchPlace(detail) => Err(LlmError::Unreadable { detail }),
         };
-        return Ok(Read { outcome, usage: usage(body, read_tokens, "") });
+        return Ok(ParsedReply { outcome, usage: usage(body, read_tokens, "") });
     }
     if body.get("choices").is_none() {
         return Err(AskError::Malformed { detail: "it has no choices".to_owned() });
     }
     let message = choice.and_then(|choice| choice.get("message")).unwrap_or(&Value::Null);
     let content = message.get("content").or_else(|| choice.and_then(|choice| choice.get("text")));
-    let Written { text, refusal } = written(content.unwrap_or(&Value::Null));
+    let ContentText { text, refusal } = written(content.unwrap_or(&Value::Null));
     let usage = usage(body, read_tokens, &text);
     let refused = message.get("refusal").and_then(Value::as_str).map(str::to_owned).or(refusal);
     let finish = choice.and_then(|choice| choice.get("finish_reason")).and_then(Value::as_str).unwrap_or_default();
     if let Some(detail) = refused.filter(|words| !words.trim().is_empty()) {
-        return Ok(Read { outcome: Err(LlmError::Declined { detail: excerpt(&detail) }), usage });
+        return Ok(ParsedReply { outcome: Err(LlmError::Declined { detail: excerpt(&detail) }), usage });
     }
     let is_cut = matches!(finish, "length" | "max_tokens" | "model_length");
     let outcome = match object_in(&text, &question.schema, is_cut) {
@@ -58,30 +58,32 @@ pub(super) fn chat(
         _ if finish == "content_filter" => {
             Err(LlmError::Declined { detail: "a filter of the server struck".to_owned() })
         }
-        Found::Object(value) => Ok(value),
-        Found::Part(value) => Err(LlmError::Part(value)),
-        Found::Cut => Err(LlmError::Cut),
-        Found::Nothing if text.trim().is_empty() => {
+        ParsedObject::Object(value) => Ok(value),
+        ParsedObject::Part(value) => Err(LlmError::Part(value)),
+        ParsedObject::Cut => Err(LlmError::Cut),
+        ParsedObject::Nothing if text.trim().is_empty() => {
             Err(LlmError::Unreadable { detail: format!("it is empty (finish_reason {finish:?})") })
         }
-        Found::Nothing => Err(LlmError::Unreadable { detail: format!("it holds no such object: {}", excerpt(&text)) }),
+        ParsedObject::Nothing => {
+            Err(LlmError::Unreadable { detail: format!("it holds no such object: {}", excerpt(&text)) })
+        }
     };
-    Ok(Read { outcome, usage })
+    Ok(ParsedReply { outcome, usage })
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Written {
+pub(super) struct ContentText {
     pub(super) text: String,
     pub(super) refusal: Option<String>,
 }
 
 /// Reads a content: text, null, the object, or a list of parts.
-pub(super) fn written(content: &Value) -> Written {
+pub(super) fn written(content: &Value) -> ContentText {
     match content {
-        Value::String(text) => Written { text: text.clone(), refusal: None },
-        Value::Object(_) => Written { text: content.to_string(), refusal: None },
+        Value::String(text) => ContentText { text: text.clone(), refusal: None },
+        Value::Object(_) => ContentText { text: content.to_string(), refusal: None },
         Value::Array(parts) => {
-            let mut written = Written::default();
+            let mut written = ContentText::default();
             for part in parts {
                 let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
                 let text = |name: &str| part.get(name).and_then(Value::as_str);
@@ -94,7 +96,7 @@ pub(super) fn written(content: &Value) -> Written {
             }
             written
         }
-        _ => Written::default(),
+        _ => ContentText::default(),
     }
 }
 
@@ -142,7 +144,7 @@ mod tests {
         }
     }
 
-    fn read(body: &Value) -> Result<Read<Value>, AskError> {
+    fn read(body: &Value) -> Result<ParsedReply<Value>, AskError> {
         let response = ApiResponse {
             status: 200,
             headers: HeaderMap::new(),
@@ -153,7 +155,7 @@ mod tests {
         chat(body, &response, "m", &question(), 100)
     }
 
-    fn said(message: &Value, finish: &str) -> Value {
+    fn completion(message: &Value, finish: &str) -> Value {
         json!({"id": "", "created": 1.5, "choices": [{"message": message, "finish_reason": finish}]})
     }
 
@@ -167,7 +169,7 @@ mod tests {
             json!([{"type": "thinking", "thinking": "{\"a\": 2}"}, {"type": "text", "text": "{\"a\""}, {"type": "text", "text": ": 1}"}]),
             json!(["{\"a\": 1}"]),
         ] {
-            let read = read(&said(&json!({"content": content}), "stop")).unwrap();
+            let read = read(&completion(&json!({"content": content}), "stop")).unwrap();
             assert_eq!(read.outcome, Ok(answer.clone()), "{content}");
         }
         let old = json!({"choices": [{"text": "{\"a\": 1}"}]});
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_no_answer_says_why() {
+    fn chat_names_cause_when_content_has_no_answer() {
         for (message, finish, outcome) in [
             (json!({"content": null, "refusal": "I must not."}), "stop", "declined"),
             (json!({"content": [{"type": "refusal", "refusal": "No."}]}), "stop", "declined"),
@@ -186,7 +188,7 @@ mod tests {
             (json!({"content": "I would rather not say."}), "stop", "malformed"),
             (Value::Null, "stop", "malformed"),
         ] {
-            let error = read(&said(&message, finish)).unwrap().outcome.unwrap_err();
+            let error = read(&completion(&message, finish)).unwrap().outcome.unwrap_err();
             assert_eq!(error.outcome(), outcome, "{message} {finish}: {error}");
         }
         assert_eq!(read(&json!({"choices": []})).unwrap().outcome.unwrap_err().outcome(), "malformed");
@@ -204,7 +206,7 @@ mod tests {
             (json!({"prompt_tokens": 0, "completion_tokens": null}), 100, 2),
             (Value::Null, 100, 2),
         ] {
-            let mut body = said(&json!({"content": "{\"a\": 1}"}), "stop");
+            let mut body = completion(&json!({"content": "{\"a\": 1}"}), "stop");
             body["usage"] = usage;
             let found = read(&body).unwrap().usage;
             assert_eq!((found.read, found.written), (read_tokens, written), "{}", body["usage"]);

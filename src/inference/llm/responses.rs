@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::LlmError;
-use super::reply::{Read, usage, written};
+use super::reply::{ParsedReply, usage, written};
 use crate::outbound::excerpt;
 use crate::reading::canonical_url;
 
@@ -14,8 +14,8 @@ use crate::reading::canonical_url;
 const MOST_URLS: usize = 20;
 
 /// Returns cited addresses, then other search results, without tracking parameters, each once.
-pub(super) fn cited(body: &Value, read_tokens: u64) -> Read<Vec<String>> {
-    let mut found = Gathered::default();
+pub(super) fn cited(body: &Value, read_tokens: u64) -> ParsedReply<Vec<String>> {
+    let mut found = SearchFindings::default();
     let items = body.get("output").and_then(Value::as_array).into_iter().flatten();
     for item in items {
         match item.get("type").and_then(Value::as_str) {
@@ -54,11 +54,11 @@ pub(super) fn cited(body: &Value, read_tokens: u64) -> Read<Vec<String>> {
             other => Err(LlmError::Unreadable { detail: format!("it ended as {}", excerpt(other)) }),
         }
     };
-    Read { outcome, usage }
+    ParsedReply { outcome, usage }
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct SearchFindings {
     cited: Vec<String>,
     looked_at: Vec<String>,
     text: String,
@@ -66,7 +66,7 @@ struct Gathered {
     searches: u64,
 }
 
-impl Gathered {
+impl SearchFindings {
     /// Adds a search. `action` can be missing, although the schema requires it.
     fn search(&mut self, item: &Value) {
         self.searches += 1;
@@ -79,9 +79,9 @@ impl Gathered {
     }
 
     fn message(&mut self, content: &Value) {
-        let said = written(content);
-        self.text.push_str(&said.text);
-        self.refused = self.refused.take().or(said.refusal);
+        let parsed = written(content);
+        self.text.push_str(&parsed.text);
+        self.refused = self.refused.take().or(parsed.refusal);
         for part in content.as_array().into_iter().flatten() {
             self.annotations(part.get("annotations"));
         }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_none_says_so() {
+    fn cited_returns_cause_when_answer_has_no_addresses() {
         let refusal = json!([{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]);
         for (status, reason, output, outcome) in [
             ("completed", "", refusal, Some("declined")),

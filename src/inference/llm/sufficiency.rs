@@ -1,6 +1,6 @@
 //! Sufficiency: a language model decides whether stored passages settle a claim.
 //!
-//! This third gate can only add a search, never prevent one that the rules want.
+//! This third gate can only add a search, never prevent one that the rules request.
 
 use std::fmt::Write as _;
 
@@ -51,11 +51,11 @@ pub fn question(claim: &str, passages: &[StoredPassage<'_>], today: NaiveDate) -
 
 /// Whether the answer is yes; `None` if it is neither.
 pub fn read(answer: &Value) -> Option<bool> {
-    let told = answer.get("sufficient")?;
-    if let Some(flag) = told.as_bool() {
+    let value = answer.get("sufficient")?;
+    if let Some(flag) = value.as_bool() {
         return Some(flag);
     }
-    match told.as_str()?.trim().to_lowercase().as_str() {
+    match value.as_str()?.trim().to_lowercase().as_str() {
         "yes" | "true" => Some(true),
         "no" | "false" => Some(false),
         _ => None,
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn only_a_plain_yes_or_no_is_an_answer() {
-        let said = |value: Value| read(&json!({ "sufficient": value }));
-        assert_eq!((said(json!("Yes")), said(json!(false)), said(json!("maybe"))), (Some(true), Some(false), None));
+        let flag = |value: Value| read(&json!({ "sufficient": value }));
+        assert_eq!((flag(json!("Yes")), flag(json!(false)), flag(json!("maybe"))), (Some(true), Some(false), None));
         assert_eq!(read(&json!({})), None);
     }
 }

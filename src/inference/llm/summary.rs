@@ -66,10 +66,10 @@ pub fn read(answer: &Value, claims: usize) -> Option<Vec<Option<String>>> {
 }
 
 /// Reads `[{"claim": N, "text": …}]`. Two texts for a claim cancel each other.
-pub(super) fn texts(told: &Value, claims: usize) -> Option<Vec<Option<String>>> {
+pub(super) fn texts(list: &Value, claims: usize) -> Option<Vec<Option<String>>> {
     let mut found: Vec<Option<String>> = vec![None; claims];
     let mut seen = vec![0_usize; claims];
-    for one in told.as_array()? {
+    for one in list.as_array()? {
         let number = one.get("claim").and_then(|n| n.as_u64().or_else(|| n.as_str()?.trim().parse().ok()));
         let place = number.and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
         let text = one.get("text").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
@@ -105,9 +105,9 @@ mod tests {
 
     #[test]
     fn lines_find_their_claims_and_two_of_one_are_none() {
-        let told =
+        let answer =
             json!({"lines": [{"claim": "2", "text": "b"}, {"claim": 1, "text": "a"}, {"claim": 9, "text": "c"}]});
-        assert_eq!(read(&told, 2), Some(vec![Some("a".to_owned()), Some("b".to_owned())]));
+        assert_eq!(read(&answer, 2), Some(vec![Some("a".to_owned()), Some("b".to_owned())]));
         let twice = json!({"lines": [{"claim": 1, "text": "a"}, {"claim": 1, "text": "b"}, {"claim": 2, "text": "c"}]});
         assert_eq!(read(&twice, 2), Some(vec![None, Some("c".to_owned())]));
         for nothing in [json!({}), json!({"lines": "x"}), json!({"lines": []}), json!({"lines": [{"claim": 1}]})] {

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn only_what_nobody_knows_is_asked_and_once() {
+    async fn model_is_asked_once_when_answer_is_unknown() {
         let answers: Answers<u32> = Answers::new("stance", 1 << 20, 64);
         let keys = [key(&["a"]), key(&["b"]), key(&["a"])];
         let first = answers.or_ask(&keys, async |missing: &[usize]| {

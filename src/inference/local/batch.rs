@@ -1,6 +1,6 @@
 //! Selects the waiting entries of a batch.
 //!
-//! Knows only their lengths.
+//! Uses only their lengths.
 
 /// Chooses positions, in ascending order, by `lengths` (tokens, longest wait first).
 ///

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
-use super::engine::Misread;
-use super::load::{Loaded, load};
+use super::engine::OutputError;
+use super::load::{LoadedModel, load};
 use super::tokens::Tokens;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Pooling, Task};
 use crate::inference::{Embedder, InferenceError};
@@ -19,14 +19,14 @@ use crate::inference::{Embedder, InferenceError};
 const REMEMBERED_BYTES: u64 = 32 << 20;
 
 /// Cache overhead per vector.
-const BESIDE_BYTES: usize = 200;
+const OVERHEAD_BYTES: usize = 200;
 
 #[derive(Debug)]
 pub struct LocalEmbedder {
     name: String,
     dimension: usize,
     prefix: Arc<str>,
-    model: Loaded,
+    model: LoadedModel,
     answers: Answers<Arc<[f32]>>,
 }
 
@@ -41,7 +41,7 @@ impl LocalEmbedder {
         // Texts are compared with each other, so models with prefixes need the query's on both sides.
         let prefix = Arc::from(manifest.query_prefix.as_str());
         let model = load(folder, Task::Embedding, Box::new(move |row, output| vector(&manifest, row, output)))?;
-        let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + BESIDE_BYTES);
+        let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + OVERHEAD_BYTES);
         Ok(Self { name, dimension, prefix, model, answers })
     }
 
@@ -86,7 +86,7 @@ impl Embedder for LocalEmbedder {
 }
 
 /// Pools and normalises a row's output.
-fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>, Misread> {
+fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>, OutputError> {
     let dimension = manifest.dimension.unwrap_or_default();
     let tokens = row.ids.len();
     let pooling = manifest.pooling.unwrap_or(Pooling::Mean);
@@ -102,7 +102,7 @@ fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>
     };
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if !length.is_finite() || length <= 0.0 {
-        return Err(Misread::NotANumber);
+        return Err(OutputError::NotANumber);
     }
     for value in &mut vector {
         *value /= length;
@@ -126,12 +126,12 @@ fn mean(values: &[f32], dimension: usize) -> Vec<f32> {
     sums
 }
 
-fn misfit(pooling: Pooling, tokens: usize, dimension: usize, shape: &[usize]) -> Misread {
+fn misfit(pooling: Pooling, tokens: usize, dimension: usize, shape: &[usize]) -> OutputError {
     let expected = match pooling {
         Pooling::None => format!("one vector of {dimension}"),
         Pooling::Mean | Pooling::Cls => format!("a vector of {dimension} for each of {tokens} tokens"),
     };
-    let (found, mend) = match (pooling, shape) {
+    let (found, fix) = match (pooling, shape) {
         (Pooling::Mean | Pooling::Cls, [1, length, size]) if *length == tokens => {
             (format!("vectors of {size}"), format!("set `dimension = {size}`"))
         }
@@ -145,7 +145,7 @@ fn misfit(pooling: Pooling, tokens: usize, dimension: usize, shape: &[usize]) ->
         }
         _ => (format!("numbers of the shape {shape:?}"), "export it as an encoder for text".to_owned()),
     };
-    Misread::Shape { expected, found, mend }
+    OutputError::Shape { expected, found, fix }
 }
 
 #[cfg(test)]
@@ -160,14 +160,14 @@ mod tests {
         .unwrap()
     }
 
-    fn read(pooling: &str, dimension: usize, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
+    fn read(pooling: &str, dimension: usize, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
         let row = Tokens { ids: vec![1, 2], types: vec![0, 0] };
         let output = Output { shape: shape.to_vec(), values: values.to_vec() };
         vector(&manifest(pooling, dimension), &row, &output)
     }
 
     #[test]
-    fn pooling_is_as_the_manifest_says() {
+    fn embedder_pools_as_in_manifest_when_output_is_read() {
         let near = |given: Vec<f32>, expected: &[f32]| {
             given.len() == expected.len() && given.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6)
         };
@@ -179,20 +179,20 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_shape_says_which_key_to_change() {
-        let said =
+    fn error_names_key_to_change_when_shape_is_wrong() {
+        let error =
             |pooling, dimension, shape: &[usize]| read(pooling, dimension, shape, &[1.0; 8]).unwrap_err().to_string();
-        assert!(said("mean", 3, &[1, 2, 4]).contains("`dimension = 4`"));
-        assert!(said("none", 3, &[1, 8]).contains("`dimension = 8`"));
-        assert!(said("none", 4, &[1, 2, 4]).contains("\"mean\" or \"cls\""));
-        assert!(said("cls", 8, &[1, 8]).contains("`pooling = \"none\"`"));
-        assert!(said("mean", 4, &[8]).contains("[8]"));
+        assert!(error("mean", 3, &[1, 2, 4]).contains("`dimension = 4`"));
+        assert!(error("none", 3, &[1, 8]).contains("`dimension = 8`"));
+        assert!(error("none", 4, &[1, 2, 4]).contains("\"mean\" or \"cls\""));
+        assert!(error("cls", 8, &[1, 8]).contains("`pooling = \"none\"`"));
+        assert!(error("mean", 4, &[8]).contains("[8]"));
     }
 
     #[test]
     fn what_is_no_number_or_has_no_direction_is_refused() {
-        assert_eq!(read("none", 2, &[1, 2], &[f32::NAN, 1.0]), Err(Misread::NotANumber));
-        assert_eq!(read("none", 2, &[1, 2], &[f32::INFINITY, 1.0]), Err(Misread::NotANumber));
-        assert_eq!(read("none", 2, &[1, 2], &[0.0, 0.0]), Err(Misread::NotANumber));
+        assert_eq!(read("none", 2, &[1, 2], &[f32::NAN, 1.0]), Err(OutputError::NotANumber));
+        assert_eq!(read("none", 2, &[1, 2], &[f32::INFINITY, 1.0]), Err(OutputError::NotANumber));
+        assert_eq!(read("none", 2, &[1, 2], &[0.0, 0.0]), Err(OutputError::NotANumber));
     }
 }

@@ -25,19 +25,19 @@ const TOKENS_PER_CORE: usize = 512;
 const QUEUE: usize = 128;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum Misread {
-    #[error("it gives {found} where its model.toml promises {expected}: {mend}")]
-    Shape { expected: String, found: String, mend: String },
+pub(super) enum OutputError {
+    #[error("it gives {found} where its model.toml promises {expected}: {fix}")]
+    Shape { expected: String, found: String, fix: String },
     #[error("the output is not a number")]
     NotANumber,
 }
 
 /// Converts a row's output to a vector or probabilities.
-pub(super) type Read = Box<dyn Fn(&Tokens, &Output) -> Result<Vec<f32>, Misread> + Send>;
+pub(super) type OutputReader = Box<dyn Fn(&Tokens, &Output) -> Result<Vec<f32>, OutputError> + Send>;
 
 pub(super) struct Runner {
     pub(super) backend: Box<dyn Backend>,
-    pub(super) read: Read,
+    pub(super) read: OutputReader,
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
@@ -45,7 +45,7 @@ pub(super) enum RowError {
     #[error("{0}")]
     Run(String),
     #[error(transparent)]
-    Misread(#[from] Misread),
+    Output(#[from] OutputError),
 }
 
 impl Runner {
@@ -66,9 +66,9 @@ impl Runner {
             }
             Err(_panic) if rows.len() > 1 => rows.iter().flat_map(|row| self.run(&[*row])).collect(),
             Err(panic) => {
-                let said = panic.downcast_ref::<String>().map(String::as_str);
-                let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
-                vec![Err(RowError::Run(format!("the runtime gave up: {said}")))]
+                let message = panic.downcast_ref::<String>().map(String::as_str);
+                let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+                vec![Err(RowError::Run(format!("the runtime gave up: {message}")))]
             }
         }
     }
@@ -215,7 +215,7 @@ mod tests {
 
     /// Returns each row's first id, records batches, and waits for a permit per answer.
     #[derive(Debug)]
-    struct Scripted {
+    struct ScriptedBackend {
         permits: blocking::Receiver<()>,
         seen: blocking::Sender<Vec<u32>>,
     }
@@ -224,7 +224,7 @@ mod tests {
     const PANIC: u32 = 13;
     const NAN: u32 = 14;
 
-    impl Backend for Scripted {
+    impl Backend for ScriptedBackend {
         fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>> {
             let ids: Vec<u32> = rows.iter().map(|row| row.ids[0]).collect();
             self.seen.send(ids.clone()).unwrap();
@@ -235,22 +235,22 @@ mod tests {
         }
     }
 
-    struct Bed {
+    struct Setup {
         engine: Engine,
         permits: blocking::Sender<()>,
         seen: blocking::Receiver<Vec<u32>>,
     }
 
-    fn bed(cores: usize) -> Bed {
+    fn setup(cores: usize) -> Setup {
         let (permits, granted) = blocking::channel();
-        let (tell, seen) = blocking::channel();
-        let read: Read = Box::new(|_, output| match output.values.as_slice() {
+        let (sender, seen) = blocking::channel();
+        let read: OutputReader = Box::new(|_, output| match output.values.as_slice() {
             [value] if value.is_finite() => Ok(vec![*value]),
-            _ => Err(Misread::NotANumber),
+            _ => Err(OutputError::NotANumber),
         });
-        let runner = Runner { backend: Box::new(Scripted { permits: granted, seen: tell }), read };
+        let runner = Runner { backend: Box::new(ScriptedBackend { permits: granted, seen: sender }), read };
         let engine = Engine::start(Arc::from("scripted"), Task::Stance, cores, runner).unwrap();
-        Bed { engine, permits, seen }
+        Setup { engine, permits, seen }
     }
 
     fn row(id: u32, length: usize) -> Tokens {
@@ -259,11 +259,11 @@ mod tests {
 
     #[tokio::test]
     async fn callers_share_batches_and_get_their_own_answers() {
-        let bed = bed(1);
-        let first = bed.engine.run(vec![row(1, 4)]);
-        let others = join_all([bed.engine.run(vec![row(2, 4), row(3, 4)]), bed.engine.run(vec![row(4, 4)])]);
+        let setup = setup(1);
+        let first = setup.engine.run(vec![row(1, 4)]);
+        let others = join_all([setup.engine.run(vec![row(2, 4), row(3, 4)]), setup.engine.run(vec![row(4, 4)])]);
         for _ in 0..9 {
-            bed.permits.send(()).unwrap();
+            setup.permits.send(()).unwrap();
         }
         let (first, others) = tokio::join!(first, others);
         assert_eq!(first.unwrap(), [[1.0]]);
@@ -273,78 +273,78 @@ mod tests {
 
     #[tokio::test]
     async fn a_row_whose_caller_left_is_not_worked_on() {
-        let bed = bed(1);
-        let busy = bed.engine.run(vec![row(1, 4)]);
+        let setup = setup(1);
+        let busy = setup.engine.run(vec![row(1, 4)]);
         tokio::pin!(busy);
         let begun = loop {
             tokio::time::timeout(Duration::from_millis(5), &mut busy).await.unwrap_err();
-            if let Ok(ids) = bed.seen.try_recv() {
+            if let Ok(ids) = setup.seen.try_recv() {
                 break ids;
             }
         };
         assert_eq!(begun, [1]);
-        let left = tokio::time::timeout(Duration::from_millis(5), bed.engine.run(vec![row(2, 4), row(3, 4)]));
+        let left = tokio::time::timeout(Duration::from_millis(5), setup.engine.run(vec![row(2, 4), row(3, 4)]));
         left.await.unwrap_err();
-        bed.permits.send(()).unwrap();
-        bed.permits.send(()).unwrap();
+        setup.permits.send(()).unwrap();
+        setup.permits.send(()).unwrap();
         assert_eq!(busy.await.unwrap(), [[1.0]]);
-        assert_eq!(bed.engine.run(vec![row(4, 4)]).await.unwrap(), [[4.0]]);
-        assert_eq!(bed.seen.try_iter().collect::<Vec<_>>(), [[4]]);
+        assert_eq!(setup.engine.run(vec![row(4, 4)]).await.unwrap(), [[4.0]]);
+        assert_eq!(setup.seen.try_iter().collect::<Vec<_>>(), [[4]]);
     }
 
     #[tokio::test]
     async fn a_full_queue_waits_and_loses_nothing() {
-        let bed = bed(1);
+        let setup = setup(1);
         let rows: Vec<Tokens> = (100..100 + 4 * QUEUE as u32).map(|id| row(id, 8)).collect();
-        let asked = bed.engine.run(rows.clone());
+        let asked = setup.engine.run(rows.clone());
         tokio::pin!(asked);
         // Nothing runs yet: the caller can fill only the queue and the thread's window.
         tokio::time::timeout(Duration::from_millis(100), &mut asked).await.unwrap_err();
-        assert_eq!(bed.engine.queue.capacity(), 0);
+        assert_eq!(setup.engine.queue.capacity(), 0);
         for _ in 0..rows.len() {
-            bed.permits.send(()).unwrap();
+            setup.permits.send(()).unwrap();
         }
         let answers = asked.await.unwrap();
         assert_eq!(answers.len(), rows.len());
         assert!(answers.iter().zip(&rows).all(|(answer, row)| answer == &[row.ids[0] as f32]));
-        assert!(bed.seen.try_iter().all(|batch| batch.len() * 8 <= TOKENS_PER_CORE));
+        assert!(setup.seen.try_iter().all(|batch| batch.len() * 8 <= TOKENS_PER_CORE));
     }
 
     #[tokio::test]
     async fn a_row_that_breaks_the_runtime_fails_alone() {
-        let bed = bed(1);
+        let setup = setup(1);
         for _ in 0..9 {
-            bed.permits.send(()).unwrap();
+            setup.permits.send(()).unwrap();
         }
-        let asked = [1, PANIC, NAN, 2].map(|id| bed.engine.run(vec![row(id, 4)]));
+        let asked = [1, PANIC, NAN, 2].map(|id| setup.engine.run(vec![row(id, 4)]));
         let answers = join_all(asked).await;
         assert_eq!(answers[0].as_ref().unwrap(), &[[1.0]]);
-        let said = answers[1].as_ref().unwrap_err().to_string();
-        assert!(said.contains("scripted") && said.contains("an unlucky number"), "{said}");
+        let message = answers[1].as_ref().unwrap_err().to_string();
+        assert!(message.contains("scripted") && message.contains("an unlucky number"), "{message}");
         assert!(answers[2].as_ref().unwrap_err().to_string().contains("not a number"));
         assert_eq!(answers[3].as_ref().unwrap(), &[[2.0]]);
     }
 
     #[tokio::test]
     async fn engine_reports_no_crash_when_a_row_fails_or_its_last_caller_leaves() {
-        let bed = bed(1);
+        let setup = setup(1);
         // Without permits the backend panics, which costs only the row.
-        drop(bed.permits);
-        let error = bed.engine.run(vec![row(1, 4)]).await.unwrap_err();
+        drop(setup.permits);
+        let error = setup.engine.run(vec![row(1, 4)]).await.unwrap_err();
         assert!(error.to_string().contains("gave up"), "{error}");
-        let crashed = bed.engine.crashed().clone();
-        drop(bed.engine);
+        let crashed = setup.engine.crashed().clone();
+        drop(setup.engine);
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!crashed.is_cancelled(), "the thread ended because its engine was dropped");
     }
 
     #[tokio::test]
     async fn engine_reports_a_crash_when_reading_an_output_panics() {
-        let read: Read = Box::new(|_, _| panic!("outside of the runtime"));
+        let read: OutputReader = Box::new(|_, _| panic!("outside of the runtime"));
         let (permits, granted) = blocking::channel();
-        let (tell, _seen) = blocking::channel();
+        let (sender, _seen) = blocking::channel();
         permits.send(()).unwrap();
-        let runner = Runner { backend: Box::new(Scripted { permits: granted, seen: tell }), read };
+        let runner = Runner { backend: Box::new(ScriptedBackend { permits: granted, seen: sender }), read };
         let engine = Engine::start(Arc::from("scripted"), Task::Stance, 1, runner).unwrap();
         let error = engine.run(vec![row(1, 4)]).await.unwrap_err();
         assert!(error.to_string().contains("restart the daemon"), "the caller is not left waiting: {error}");
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_thread_that_has_ended_says_so() {
+    async fn engine_returns_error_when_its_thread_has_ended() {
         let (queue, entries) = mpsc::channel(1);
         let engine = Engine { model: Arc::from("gone"), queue, crashed: CancellationToken::new() };
         drop(entries);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::backend;
-use super::engine::{Engine, Misread, Read, RowError, Runner};
+use super::engine::{Engine, OutputError, OutputReader, RowError, Runner};
 use super::tokens::{Texts, Tokens};
 use crate::inference::InferenceError;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, PairOrder, Task};
@@ -20,7 +20,7 @@ const TRIAL: (&str, &str) = ("The bridge is open again.", "The bridge reopened o
 
 /// A model's tokenizer and thread handle.
 #[derive(Debug, Clone)]
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     texts: Arc<Texts>,
     engine: Engine,
 }
@@ -29,7 +29,7 @@ pub(super) struct Loaded {
 ///
 /// # Errors
 /// Every problem of the folder.
-pub(super) fn load(folder: &ModelFolder, task: Task, read: Read) -> Result<Loaded, ModelError> {
+pub(super) fn load(folder: &ModelFolder, task: Task, read: OutputReader) -> Result<LoadedModel, ModelError> {
     let manifest = &folder.manifest;
     if manifest.task != task {
         let (expected, found) = (task.as_str(), manifest.task.as_str());
@@ -43,7 +43,7 @@ pub(super) fn load(folder: &ModelFolder, task: Task, read: Read) -> Result<Loade
         location: folder.location(),
         detail: format!("the system gives it no thread ({error})"),
     })?;
-    Ok(Loaded { texts: Arc::new(texts), engine })
+    Ok(LoadedModel { texts: Arc::new(texts), engine })
 }
 
 fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(), ModelError> {
@@ -58,8 +58,8 @@ fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(
     // A tokenizer without English words can be valid; its own vocabulary is tried next.
     if let Some(row) = &plain {
         run_one(runner, row).map_err(|error| match error {
-            RowError::Misread(Misread::Shape { expected, found, mend }) => {
-                ModelError::Output { location: location(), expected, found, mend }
+            RowError::Output(OutputError::Shape { expected, found, fix }) => {
+                ModelError::Output { location: location(), expected, found, fix }
             }
             error => ModelError::Probe { location: location(), detail: error.to_string() },
         })?;
@@ -83,7 +83,7 @@ pub(super) fn claim_first(manifest: &Manifest) -> bool {
     manifest.pair_order() == PairOrder::ClaimPassage
 }
 
-impl Loaded {
+impl LoadedModel {
     pub(super) fn crashed(&self) -> CancellationToken {
         self.engine.crashed().clone()
     }

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
-use super::engine::Misread;
-use super::load::{Loaded, load};
+use super::engine::OutputError;
+use super::load::{LoadedModel, load};
 use super::stance::{Words, shares};
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::{InferenceError, Pair, Reranker};
@@ -23,7 +23,7 @@ const REMEMBERED_BYTES_EACH: usize = 200;
 pub struct LocalReranker {
     name: String,
     words: Words,
-    model: Loaded,
+    model: LoadedModel,
     answers: Answers<f64>,
 }
 
@@ -69,16 +69,16 @@ impl Reranker for LocalReranker {
 }
 
 /// Returns the probability of "relevant": a sigmoid of one logit, or a softmax of two.
-fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> {
-    let misfit = |expected: &str, mend: &str| Misread::Shape {
+fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, OutputError> {
+    let misfit = |expected: &str, fix: &str| OutputError::Shape {
         expected: expected.to_owned(),
         found: format!("numbers of the shape {:?}", output.shape),
-        mend: mend.to_owned(),
+        fix: fix.to_owned(),
     };
     match (output.shape.as_slice(), output.values.as_slice(), manifest.relevant) {
         ([1] | [1, 1], [logit], None) => {
             let scaled = logit / manifest.temperature + manifest.bias.first().copied().unwrap_or(0.0);
-            if scaled.is_nan() { Err(Misread::NotANumber) } else { Ok(vec![1.0 / (1.0 + (-scaled).exp())]) }
+            if scaled.is_nan() { Err(OutputError::NotANumber) } else { Ok(vec![1.0 / (1.0 + (-scaled).exp())]) }
         }
         ([1, 2], logits, Some(position)) => Ok(shares(manifest, logits)?.get(position).copied().into_iter().collect()),
         ([1, 2], _, None) => {
@@ -93,7 +93,7 @@ fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, Misread> 
 mod tests {
     use super::*;
 
-    fn read(more: &str, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
+    fn read(more: &str, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
         let manifest = Manifest::parse(&format!(
             "name = \"m\"\ntask = \"relevance\"\nmodel = \"m.onnx\"\ntokenizer = \"t.json\"\nmax_length = 64\n{more}"
         ))
@@ -109,10 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn other_shapes_say_which_key_to_change() {
+    fn error_names_key_to_change_when_shape_differs() {
         assert!(read("", &[1, 2], &[0.0, 0.0]).unwrap_err().to_string().contains("set `relevant`"));
         assert!(read("relevant = 1\n", &[1, 1], &[0.0]).unwrap_err().to_string().contains("take `relevant` out"));
         assert!(read("", &[1, 3], &[0.0; 3]).unwrap_err().to_string().contains("sequence classifier"));
-        assert_eq!(read("", &[1, 1], &[f32::NAN]), Err(Misread::NotANumber));
+        assert_eq!(read("", &[1, 1], &[f32::NAN]), Err(OutputError::NotANumber));
     }
 }

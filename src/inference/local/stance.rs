@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answers, key};
 use super::backend::Output;
-use super::engine::Misread;
-use super::load::{Loaded, claim_first, load};
+use super::engine::OutputError;
+use super::load::{LoadedModel, claim_first, load};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
 use crate::inference::labels::probabilities;
@@ -32,7 +32,7 @@ pub struct LocalStance {
     judge: Arc<str>,
     labels: Vec<Label>,
     words: Words,
-    model: Loaded,
+    model: LoadedModel,
     /// Logits, independent of the calibration; `None` if a text has no known token.
     answers: Answers<Option<Arc<[f32]>>>,
     alone: Calibration,
@@ -83,7 +83,11 @@ impl Words {
     }
 
     /// Returns the model's values per pair; `None` if a text has no known token.
-    pub(super) async fn ask(&self, model: &Loaded, pairs: Vec<Pair>) -> Result<Vec<Option<Vec<f32>>>, InferenceError> {
+    pub(super) async fn ask(
+        &self,
+        model: &LoadedModel,
+        pairs: Vec<Pair>,
+    ) -> Result<Vec<Option<Vec<f32>>>, InferenceError> {
         let words = self.clone();
         let tokenise = move |tokens: &super::tokens::Texts| {
             let row = |pair: &Pair| {
@@ -168,21 +172,21 @@ impl StanceModel for LocalStance {
     }
 }
 
-fn logits(classes: usize, output: &Output) -> Result<Vec<f32>, Misread> {
+fn logits(classes: usize, output: &Output) -> Result<Vec<f32>, OutputError> {
     let found = output.values.len();
     if !matches!(output.shape.as_slice(), [1, size] if *size == classes) || found != classes {
-        let mend = match output.shape.as_slice() {
+        let fix = match output.shape.as_slice() {
             [1, size] => format!("give `labels` one name for each of its {size} logits, in their order"),
             _ => "export it as a sequence classifier".to_owned(),
         };
-        return Err(Misread::Shape {
+        return Err(OutputError::Shape {
             expected: format!("{classes} logits"),
             found: format!("numbers of the shape {:?}", output.shape),
-            mend,
+            fix,
         });
     }
     if output.values.iter().any(|logit| !logit.is_finite()) {
-        return Err(Misread::NotANumber);
+        return Err(OutputError::NotANumber);
     }
     Ok(output.values.clone())
 }
@@ -196,9 +200,9 @@ fn softmax(scaled: Vec<f64>) -> Vec<f64> {
 }
 
 /// Calibrates with the manifest's temperature and bias.
-pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, Misread> {
+pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, OutputError> {
     if logits.iter().any(|logit| !logit.is_finite()) {
-        return Err(Misread::NotANumber);
+        return Err(OutputError::NotANumber);
     }
     let calibration = Calibration::new(manifest.temperature, &manifest.bias, &[]);
     Ok(calibration.shares(logits, 0.0).into_iter().map(|share| share as f32).collect())
@@ -216,7 +220,7 @@ mod tests {
         .unwrap()
     }
 
-    fn read(manifest: &Manifest, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, Misread> {
+    fn read(manifest: &Manifest, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
         let output = Output { shape: shape.to_vec(), values: values.to_vec() };
         shares(manifest, &logits(manifest.labels.len(), &output)?)
     }
@@ -247,14 +251,14 @@ mod tests {
     fn large_logits_do_not_overflow_and_what_is_no_number_is_refused() {
         let sure = read(&manifest(""), &[1, 3], &[-1e30, 1e30, 0.0]).unwrap();
         assert_eq!(sure, [0.0, 1.0, 0.0]);
-        assert_eq!(read(&manifest(""), &[1, 3], &[0.0, f32::NAN, 0.0]), Err(Misread::NotANumber));
+        assert_eq!(read(&manifest(""), &[1, 3], &[0.0, f32::NAN, 0.0]), Err(OutputError::NotANumber));
     }
 
     #[test]
-    fn another_number_of_logits_says_which_key_to_change() {
-        let said = read(&manifest(""), &[1, 2], &[0.0, 1.0]).unwrap_err().to_string();
-        assert!(said.contains("each of its 2 logits"), "{said}");
-        let said = read(&manifest(""), &[1, 9, 3], &[0.0; 27]).unwrap_err().to_string();
-        assert!(said.contains("sequence classifier"), "{said}");
+    fn error_names_key_to_change_when_number_of_logits_differs() {
+        let error = read(&manifest(""), &[1, 2], &[0.0, 1.0]).unwrap_err().to_string();
+        assert!(error.contains("each of its 2 logits"), "{error}");
+        let error = read(&manifest(""), &[1, 9, 3], &[0.0; 27]).unwrap_err().to_string();
+        assert!(error.contains("sequence classifier"), "{error}");
     }
 }

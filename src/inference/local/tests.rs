@@ -54,7 +54,7 @@ const TEXTS: [&str; 6] = [
 ];
 
 #[tokio::test]
-async fn a_text_has_one_vector_whatever_stands_beside_it() {
+async fn text_has_same_vector_when_its_batch_differs() {
     for name in ["bert-embedding-f32", "bert-embedding-int8"] {
         let together = LocalEmbedder::load(&fixture(name)).unwrap();
         let alone = LocalEmbedder::load(&fixture(name)).unwrap();
@@ -90,12 +90,12 @@ async fn a_pair_is_judged_alike_alone_and_among_others() {
 }
 
 #[tokio::test]
-async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
+async fn cosine_counts_when_embedder_is_the_fitted_one() {
     // Entailed, neutral, contradicted.
     let more = "[similarity]\nembedder = \"small\"\ntemperature = 2.0\nbias = [0, 0, 0]\nweights = [8, 8, 0]\n";
     let (_dir, folder) = altered("bert-stance-f32", |text| format!("{text}{more}"));
     let load = || LocalStance::load(&folder).unwrap();
-    let (alone, other, beside) = (load(), load().with_cosine_of("large"), load().with_cosine_of("small"));
+    let (alone, other, fitted) = (load(), load().with_cosine_of("large"), load().with_cosine_of("small"));
     let embedded = |text: &str, vector: &[f32], space| {
         Arc::new(TextProfile { text: text.to_owned(), ..TextProfile::default() }.embedded(vector.to_vec(), space))
     };
@@ -108,7 +108,7 @@ async fn the_cosine_counts_beside_the_embedder_it_was_fitted_on() {
     let plain = alone.judge(&pairs).await.unwrap();
     assert!(plain.iter().all(|one| one == &plain[0]), "alone it sees no vectors");
     assert_eq!(other.judge(&pairs).await.unwrap(), plain, "another embedder's cosines mean something else");
-    let by = beside.judge(&pairs).await.unwrap();
+    let by = fitted.judge(&pairs).await.unwrap();
     assert_eq!([&by[0], &by[3]], [&plain[0], &plain[3]], "words, and no vector, have no such cosine");
     // One cached answer, calibrated in two ways.
     let odds = |judged: &Judgement| (judged.probabilities.contradict / judged.probabilities.entail).ln();
@@ -131,7 +131,7 @@ async fn two_models_at_work_and_many_callers_come_to_the_same() {
 }
 
 #[tokio::test]
-async fn texts_that_say_nothing_are_no_direction_and_no_opinion() {
+async fn models_return_no_direction_and_no_opinion_when_text_has_no_words() {
     let embedder = LocalEmbedder::load(&fixture("bert-embedding-f32")).unwrap();
     let nothing = embedder.embed(&["", "   ", " … !", "𓀀𓀁 𓀂"]).await.unwrap();
     assert!(nothing.iter().flatten().all(|value| *value == 0.0));
@@ -212,15 +212,15 @@ fn a_stressed_word_is_to_the_shipped_models_the_word_itself() {
 }
 
 #[test]
-fn a_manifest_that_does_not_fit_the_graph_says_which_key_to_change() {
+fn error_names_key_to_change_when_manifest_does_not_fit_graph() {
     let error = refused("bert-embedding-f32", |text| text.replace("dimension = 32", "dimension = 64"));
-    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("dimension = 32")), "{error}");
+    assert!(matches!(&error, ModelError::Output { fix, .. } if fix.contains("dimension = 32")), "{error}");
     let error = refused("bert-embedding-f32", |text| text.replace("\"mean\"", "\"none\""));
-    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("pooling")), "{error}");
+    assert!(matches!(&error, ModelError::Output { fix, .. } if fix.contains("pooling")), "{error}");
     let labels = "labels = [\"entail\", \"neutral\", \"contradict\"]";
     let two = |text: &str| text.replace(labels, "labels = [\"entail\", \"not_entail\"]");
     let error = refused("bert-stance-f32", two);
-    assert!(matches!(&error, ModelError::Output { mend, .. } if mend.contains("3 logits")), "{error}");
+    assert!(matches!(&error, ModelError::Output { fix, .. } if fix.contains("3 logits")), "{error}");
     let error = refused("bert-stance-f32", |text| text.replace("max_length = 512", "max_length = 600"));
     assert!(error.to_string().contains("600 tokens") && error.to_string().contains("`max_length`"), "{error}");
 }
@@ -278,7 +278,7 @@ fn a_tokenizer_of_another_model_is_found_out() {
 }
 
 #[test]
-fn an_operator_nobody_has_is_named() {
+fn error_names_operator_when_runtime_lacks_it() {
     let error = LocalStance::load(&fixture("unsupported-operator")).unwrap_err();
     let ModelError::Operator { operator, .. } = &error else { panic!("{error}") };
     assert!(!operator.is_empty() && !operator.contains(' '), "{error}");

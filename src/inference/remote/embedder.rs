@@ -95,8 +95,8 @@ impl Embedder for RemoteEmbedder {
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {
         Box::pin(async move {
             // Servers refuse empty texts or return meaningless vectors.
-            let spoken: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
-            let asked = self.ask(&spoken).await.map_err(|error| super::failure(&self.name, &error))?;
+            let non_empty: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
+            let asked = self.ask(&non_empty).await.map_err(|error| super::failure(&self.name, &error))?;
             let mut vectors = asked.into_iter();
             let nothing = || vec![0.0; self.dimension];
             let place = |text: &&str| if text.trim().is_empty() { Some(nothing()) } else { vectors.next() };

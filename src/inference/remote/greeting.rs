@@ -14,7 +14,7 @@ use crate::outbound::{AskError, Delays};
 pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<Info>, RemoteError> {
     let began = Instant::now();
     let mut pauses = Delays::new();
-    let mut told = false;
+    let mut is_logged = false;
     loop {
         let (error, wait) = match server.info().await {
             Ok(Answer::Done(body)) => return Ok(read(&body)),
@@ -29,9 +29,9 @@ pub(super) async fn look(server: &Server, patience: Patience) -> Result<Option<I
         if again > began + wait {
             return Err(server.away(error));
         }
-        if !told {
+        if !is_logged {
             tracing::info!(server = %server.shown(), %error, "waiting for the model server");
-            told = true;
+            is_logged = true;
         }
         sleep_until(again).await;
     }

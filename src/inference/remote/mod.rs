@@ -60,7 +60,7 @@ pub struct RemoteModels {
 
 /// The task that a variable's server is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meant {
+enum ServerTask {
     /// Any; usually embeddings.
     Any,
     Stance,
@@ -80,14 +80,14 @@ pub async fn connect(
 ) -> Result<RemoteModels, RemoteError> {
     let mut models = RemoteModels::default();
     for (variable, url) in config.servers() {
-        let meant = match variable {
-            "INFERENCE_STANCE_URL" => Meant::Stance,
-            "INFERENCE_RERANK_URL" => Meant::Relevance,
-            _ => Meant::Any,
+        let task = match variable {
+            "INFERENCE_STANCE_URL" => ServerTask::Stance,
+            "INFERENCE_RERANK_URL" => ServerTask::Relevance,
+            _ => ServerTask::Any,
         };
         let server = Server::new(variable, url.clone(), config, http.clone(), Arc::clone(clock));
         let served = greeting::look(&server, patience).await?;
-        add(&mut models, config, server, served, meant).await?;
+        add(&mut models, config, server, served, task).await?;
     }
     Ok(models)
 }
@@ -97,7 +97,7 @@ async fn add(
     config: &InferenceConfig,
     mut server: Server,
     info: Option<Info>,
-    meant: Meant,
+    task: ServerTask,
 ) -> Result<(), RemoteError> {
     let (variable, url) = (server.variable(), server.url().clone());
     let twice = |task| RemoteError::Twice { variable, task };
@@ -105,19 +105,19 @@ async fn add(
         |model: &str, serves| RemoteError::WrongKind { variable, url: url.clone(), model: model.to_owned(), serves };
     let Some(info) = info else {
         // Not text-embeddings-inference. Other servers only have embeddings in common.
-        let Some(model) = config.embedding_model.as_ref().filter(|_| meant == Meant::Any) else {
-            return Err(RemoteError::NotKnown { variable, url, for_embeddings: meant == Meant::Any });
+        let Some(model) = config.embedding_model.as_ref().filter(|_| task == ServerTask::Any) else {
+            return Err(RemoteError::NotKnown { variable, url, for_embeddings: task == ServerTask::Any });
         };
         models.embedder = Some(RemoteEmbedder::openai(server, model).await?);
         return Ok(());
     };
     server.learn(&info);
-    match (&info.kind, meant) {
-        (Kind::Embedding, Meant::Any) => models.embedder = Some(RemoteEmbedder::tei(server, &info).await?),
+    match (&info.kind, task) {
+        (Kind::Embedding, ServerTask::Any) => models.embedder = Some(RemoteEmbedder::tei(server, &info).await?),
         (Kind::Embedding, _) => {
             return Err(wrong(&info.model, "an embedding model; it belongs into INFERENCE_BASE_URL"));
         }
-        (Kind::Classifier { .. }, Meant::Relevance) => {
+        (Kind::Classifier { .. }, ServerTask::Relevance) => {
             return Err(wrong(&info.model, "a classifier; it belongs into INFERENCE_STANCE_URL"));
         }
         (Kind::Classifier { id2label }, _) => {
@@ -132,7 +132,7 @@ async fn add(
                 return Err(twice("stance"));
             }
         }
-        (Kind::Reranker, Meant::Stance) => {
+        (Kind::Reranker, ServerTask::Stance) => {
             return Err(wrong(&info.model, "a reranker; it belongs into INFERENCE_RERANK_URL"));
         }
         (Kind::Reranker, _) => {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::error::RemoteError;
 use super::info::Info;
 use super::server::Server;
-use super::wire::{self, Scored};
+use super::wire::{self, ScoredRow};
 use crate::domain::evidence::StanceProbabilities;
 use crate::inference::labels::probabilities;
 use crate::inference::{InferenceError, Judgement, Label, Pair, Reranker, StanceModel};
@@ -53,12 +53,12 @@ impl RemoteStance {
             .map(|(passage, claim)| json!([self.server.clip(passage), self.server.clip(claim)]))
             .collect();
         let body = |batch: &[Value]| json!({ "inputs": batch, "raw_scores": false, "truncate": true, "truncation_direction": "Right" });
-        let read = |rows: Vec<Vec<Scored>>, _count| rows.iter().map(|row| self.probabilities(row)).collect();
+        let read = |rows: Vec<Vec<ScoredRow>>, _count| rows.iter().map(|row| self.probabilities(row)).collect();
         self.server.all(("stance", "predict"), inputs, body, read).await
     }
 
     /// Matches labels by word, because they come sorted by score.
-    fn probabilities(&self, row: &[Scored]) -> Result<StanceProbabilities, String> {
+    fn probabilities(&self, row: &[ScoredRow]) -> Result<StanceProbabilities, String> {
         let mut shares = Vec::with_capacity(row.len());
         for class in row {
             let label = self.labels.get(&class.label).ok_or_else(|| format!("the unknown label {:?}", class.label))?;
@@ -122,7 +122,7 @@ impl RemoteReranker {
                 })
             };
             // Sorted by score; the index names the text.
-            let read = |rows: Vec<Scored>, count| {
+            let read = |rows: Vec<ScoredRow>, count| {
                 let mut placed = Vec::with_capacity(rows.len());
                 for row in rows {
                     let score = row.score.filter(|score| score.is_finite());

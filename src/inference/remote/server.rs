@@ -287,19 +287,19 @@ impl Server {
 
 /// Maps a status to a result. Only failures are errors, because these count for the circuit breaker.
 fn verdict<T>(response: &ApiResponse, read: impl Fn(&[u8]) -> Result<T, AskError>) -> Result<Answer<T>, AskError> {
-    let told = wire::told(&response.body);
+    let message = wire::error_text(&response.body);
     match response.status {
         200 => read(&response.body).map(Answer::Done),
         429 => Ok(Answer::Busy),
         401 | 403 => Ok(Answer::Key(response.status)),
         // The documentation has 413, the code 422. A body above the limit is a 413 without a message.
-        413 | 422 | 400 | 500 if wire::speaks_of_length(&told) => Ok(Answer::TooLong),
+        413 | 422 | 400 | 500 if wire::concerns_length(&message) => Ok(Answer::TooLong),
         413 => Ok(Answer::TooMany(None)),
-        422 if wire::speaks_of_batch(&told) => Ok(Answer::TooMany(wire::last_number(&told))),
-        400 | 404 | 405 | 415 | 422 | 424 => Ok(Answer::Refused(format!("status {}: {told}", response.status))),
+        422 if wire::concerns_batch(&message) => Ok(Answer::TooMany(wire::last_number(&message))),
+        400 | 404 | 405 | 415 | 422 | 424 => Ok(Answer::Refused(format!("status {}: {message}", response.status))),
         // Also with `Retry-After`: the server is loading, and only a new request shows when it is ready.
         500..=599 => Err(AskError::Server { status: response.status }),
-        _ => Err(response.status_error().unwrap_or(AskError::CouldNotAsk { detail: told })),
+        _ => Err(response.status_error().unwrap_or(AskError::CouldNotAsk { detail: message })),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::domain::SystemClock;
 use crate::inference::{Embedder as _, Pair, Reranker as _, StanceModel as _};
 use crate::judging::profile::TextProfile;
-use crate::outbound::test_server::{Reply, Seen, TestServer, answer};
+use crate::outbound::test_server::{Reply, SeenRequest, TestServer, answer};
 
 /// `/info` with the kind of model and its batch size.
 fn info(kind: &Value, batch: usize) -> Value {
@@ -32,7 +32,7 @@ fn reranker() -> Value {
     json!({ "reranker": { "id2label": { "0": "LABEL_0" }, "label2id": { "LABEL_0": 0 } } })
 }
 
-fn body(seen: &Seen) -> Value {
+fn body(seen: &SeenRequest) -> Value {
     serde_json::from_slice(&seen.body).unwrap_or_default()
 }
 
@@ -72,7 +72,7 @@ fn classes(inputs: &Value) -> Value {
 }
 
 /// A correct server.
-fn behave(kind: &Value, batch: usize, seen: &Seen) -> Reply {
+fn behave(kind: &Value, batch: usize, seen: &SeenRequest) -> Reply {
     let asked = body(seen);
     let count = asked["inputs"].as_array().or(asked["texts"].as_array()).map_or(0, Vec::len);
     if count > batch {
@@ -123,7 +123,7 @@ fn pair(claim: &str, passage: &str) -> Pair {
     Pair { claim: profile(claim), passage: profile(passage) }
 }
 
-fn of_path<'a>(seen: &'a [Seen], path: &str) -> Vec<&'a Seen> {
+fn of_path<'a>(seen: &'a [SeenRequest], path: &str) -> Vec<&'a SeenRequest> {
     seen.iter().filter(|seen| seen.path() == path).collect()
 }
 
@@ -156,7 +156,7 @@ async fn vectors_come_in_order_in_batches_the_server_takes() {
 }
 
 #[tokio::test]
-async fn labels_are_told_apart_by_their_words_not_by_their_place() {
+async fn labels_are_matched_by_words_when_their_order_differs() {
     let server = serving(nli(), 2).await;
     let models = connected(&config(None, Some(&server), None)).await.unwrap();
     let stance = models.stance.unwrap();
@@ -293,9 +293,9 @@ async fn answers_that_are_none_are_refused_in_words() {
         (reranker(), r#"[{"index":7,"score":0.9}]"#, "row 7 of 1"),
     ];
     for (kind, given, expected) in cases {
-        let told = kind.clone();
+        let current = kind.clone();
         let server = TestServer::answering(move |_number, seen| match seen.path() {
-            "/info" => ok(&info(&told, 32)),
+            "/info" => ok(&info(&current, 32)),
             _ => answer(200, &[("content-type", "application/json")], given),
         })
         .await;
@@ -308,7 +308,7 @@ async fn answers_that_are_none_are_refused_in_words() {
 }
 
 #[tokio::test]
-async fn refusals_say_what_to_do() {
+async fn error_names_fix_when_server_refuses() {
     let table: [(u16, &str, &str); 6] = [
         (401, "", "set INFERENCE_API_KEY"),
         (
@@ -373,8 +373,8 @@ async fn a_server_that_starts_is_waited_for_and_one_that_is_away_is_named() {
     let patience = Patience { loading: Duration::from_secs(30), starting: Duration::ZERO };
     assert!(connect(&config(Some(&server), None, None), &http, &clock, patience).await.unwrap().embedder.is_some());
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nobody = InferenceConfig { base_url: Url::parse(&format!("http://{free}")).ok(), ..config(None, None, None) };
-    let error = connected(&nobody).await.unwrap_err().to_string();
+    let silent = InferenceConfig { base_url: Url::parse(&format!("http://{free}")).ok(), ..config(None, None, None) };
+    let error = connected(&silent).await.unwrap_err().to_string();
     assert!(error.contains("cannot be reached") && error.contains("unset INFERENCE_BASE_URL"), "{error}");
 }
 

@@ -43,37 +43,37 @@ pub(super) fn shorten(input: &mut Value) -> bool {
 }
 
 /// Returns the message from `{"error": "…"}`, `{"error": {"message": "…"}}`, `{"message": "…"}` or plain text.
-pub(super) fn told(body: &[u8]) -> String {
+pub(super) fn error_text(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let parsed: Option<Value> = serde_json::from_slice(body).ok();
-    let said = parsed.as_ref().and_then(|value| {
+    let message = parsed.as_ref().and_then(|value| {
         let error = value.get("error").unwrap_or(value);
         error.as_str().or_else(|| error.get("message")?.as_str())
     });
-    excerpt(said.unwrap_or(&text))
+    excerpt(message.unwrap_or(&text))
 }
 
 /// Whether the error is about an input's length.
-pub(super) fn speaks_of_length(told: &str) -> bool {
-    let told = told.to_lowercase();
+pub(super) fn concerns_length(message: &str) -> bool {
+    let message = message.to_lowercase();
     ["must have less than", "context length", "maximum context", "too long", "too many tokens"]
         .iter()
-        .any(|words| told.contains(words))
+        .any(|words| message.contains(words))
 }
 
 /// Whether the error is about the number of inputs.
-pub(super) fn speaks_of_batch(told: &str) -> bool {
-    told.to_lowercase().contains("batch size")
+pub(super) fn concerns_batch(message: &str) -> bool {
+    message.to_lowercase().contains("batch size")
 }
 
 /// Returns the last number in an error: `batch size 64 > maximum allowed batch size 32`.
-pub(super) fn last_number(told: &str) -> Option<usize> {
-    told.split(|letter: char| !letter.is_ascii_digit()).rfind(|part| !part.is_empty())?.parse().ok()
+pub(super) fn last_number(message: &str) -> Option<usize> {
+    message.split(|letter: char| !letter.is_ascii_digit()).rfind(|part| !part.is_empty())?.parse().ok()
 }
 
 /// A class or text with its score. Servers send null for NaN.
 #[derive(Debug, Deserialize)]
-pub(super) struct Scored {
+pub(super) struct ScoredRow {
     pub(super) score: Option<f64>,
     #[serde(default)]
     pub(super) label: String,
@@ -86,11 +86,11 @@ pub(super) type Numbers = Vec<Option<f32>>;
 /// An answer in the `OpenAI` format.
 #[derive(Debug, Deserialize)]
 pub(super) struct Embeddings {
-    pub(super) data: Vec<Embedded>,
+    pub(super) data: Vec<EmbeddingRow>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Embedded {
+pub(super) struct EmbeddingRow {
     pub(super) index: usize,
     pub(super) embedding: Numbers,
 }
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn errors_of_every_shape_give_their_words() {
-        assert_eq!(told(br#"{"error":"Model is overloaded","error_type":"Overloaded"}"#), "Model is overloaded");
-        assert_eq!(told(br#"{"error":{"message":"bad key","code":null}}"#), "bad key");
-        assert_eq!(told(br#"{"message":"too long","code":422,"type":"Validation"}"#), "too long");
-        assert_eq!(told(b"Failed to\n deserialize"), "Failed to deserialize");
-        assert_eq!(told(b""), "");
+        assert_eq!(error_text(br#"{"error":"Model is overloaded","error_type":"Overloaded"}"#), "Model is overloaded");
+        assert_eq!(error_text(br#"{"error":{"message":"bad key","code":null}}"#), "bad key");
+        assert_eq!(error_text(br#"{"message":"too long","code":422,"type":"Validation"}"#), "too long");
+        assert_eq!(error_text(b"Failed to\n deserialize"), "Failed to deserialize");
+        assert_eq!(error_text(b""), "");
         let batch = "batch size 64 > maximum allowed batch size 32";
-        assert!(speaks_of_batch(batch) && last_number(batch) == Some(32) && !speaks_of_length(batch));
-        assert!(speaks_of_length("Input validation error: `inputs` must have less than 512 tokens. Given: 700"));
-        assert!(speaks_of_length("the input length exceeds the context length"));
+        assert!(concerns_batch(batch) && last_number(batch) == Some(32) && !concerns_length(batch));
+        assert!(concerns_length("Input validation error: `inputs` must have less than 512 tokens. Given: 700"));
+        assert!(concerns_length("the input length exceeds the context length"));
         assert_eq!(last_number("none"), None);
     }
 

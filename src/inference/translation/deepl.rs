@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{Translated, Translator, ask};
+use super::{Translation, Translator, ask};
 use crate::config::ApiKey;
 use crate::outbound::{ApiRequest, Gate, header};
 
@@ -48,7 +48,7 @@ impl Translator for DeepL {
         from: Option<&'a str>,
         into: &'a str,
         until: Instant,
-    ) -> BoxFuture<'a, Translated> {
+    ) -> BoxFuture<'a, Translation> {
         Box::pin(async move {
             let mut body = json!({ "text": [text], "target_lang": target(into) });
             if let (Some(from), Some(fields)) = (from, body.as_object_mut()) {

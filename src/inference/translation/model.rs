@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Translated, Translator, faithful, is_written_as};
+use super::{Translation, Translator, faithful, is_written_as};
 use crate::inference::llm::fence::Fence;
 use crate::inference::llm::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
 use crate::language::detect;
@@ -43,15 +43,15 @@ impl Translator for LanguageModelTranslator {
         _from: Option<&'a str>,
         into: &'a str,
         until: Instant,
-    ) -> BoxFuture<'a, Translated> {
+    ) -> BoxFuture<'a, Translation> {
         Box::pin(async move {
-            let Some(question) = question(text, into) else { return Translated::nothing(0) };
+            let Some(question) = question(text, into) else { return Translation::nothing(0) };
             // The caller limits an item's translations, and the cap limits the month.
             let spend = ItemSpend::new(u32::MAX, f64::MAX);
             let believed = |answer: &Value| translation(text, into, answer).is_some();
             let answer = self.model.ask_believing(&question, &spend, until, &believed).await;
             let spent = spend.spent();
-            Translated {
+            Translation {
                 outcome: match answer {
                     Ok(answer) => Ok(translation(text, into, &answer.value)),
                     Err(LlmError::Ask(error)) => Err(error),
@@ -94,6 +94,6 @@ pub(in crate::inference) fn question(text: &str, into: &str) -> Option<Question>
 
 /// Returns the answer if it can be a translation.
 fn translation(text: &str, into: &str, answer: &Value) -> Option<String> {
-    let told = answer.get("translation").and_then(Value::as_str)?;
-    faithful(text, told).filter(|told| is_written_as(into, told))
+    let output = answer.get("translation").and_then(Value::as_str)?;
+    faithful(text, output).filter(|output| is_written_as(into, output))
 }

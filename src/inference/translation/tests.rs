@@ -57,14 +57,14 @@ fn translator(server: &TestServer, is_model: bool) -> Arc<dyn Translator> {
     translator
 }
 
-async fn asked(replies: Vec<Reply>, is_model: bool, into: &str) -> (TestServer, Translated) {
+async fn asked(replies: Vec<Reply>, is_model: bool, into: &str) -> (TestServer, Translation) {
     let server = TestServer::start(replies).await;
     let until = Instant::now() + Duration::from_secs(5);
     let translated = translator(&server, is_model).translate(CLAIM, Some("ru"), into, until).await;
     (server, translated)
 }
 
-fn said(text: &str) -> Reply {
+fn chat(text: &str) -> Reply {
     let usage = json!({"prompt_tokens": 90, "completion_tokens": 12});
     let content = json!({"translation": text}).to_string();
     reply(&json!({"choices": [{"message": {"content": content}}], "usage": usage}).to_string())
@@ -89,7 +89,7 @@ async fn libretranslate_is_asked_as_it_documents() {
 #[tokio::test]
 async fn a_language_model_gets_the_text_as_data_and_its_tokens_are_counted() {
     let (server, translated) =
-        asked(vec![said("Cyprus opened a 1.5 million euro terminal on 3 May")], true, "en").await;
+        asked(vec![chat("Cyprus opened a 1.5 million euro terminal on 3 May")], true, "en").await;
     assert_eq!(translated.outcome.unwrap().unwrap(), "Cyprus opened a 1.5 million euro terminal on 3 May");
     assert_eq!((translated.attempts, translated.tokens), (1, (90, 12)));
     let seen = server.seen();
@@ -109,10 +109,10 @@ async fn what_is_no_translation_is_thrown_away_and_its_tokens_are_counted() {
     for nonsense in
         ["", "Sure! Here is the translation:\nCyprus opened a 1.5 million euro terminal on 3 May", "...", long.as_str()]
     {
-        let (_, translated) = asked(vec![said(nonsense)], true, "en").await;
+        let (_, translated) = asked(vec![chat(nonsense)], true, "en").await;
         assert_eq!(
             translated,
-            Translated { outcome: Ok(None), attempts: 1, tokens: (90, 12), usd: 0.0 },
+            Translation { outcome: Ok(None), attempts: 1, tokens: (90, 12), usd: 0.0 },
             "{nonsense:?}"
         );
     }
@@ -120,12 +120,12 @@ async fn what_is_no_translation_is_thrown_away_and_its_tokens_are_counted() {
 
 #[tokio::test]
 async fn what_was_translated_is_not_asked_for_again() {
-    let server = TestServer::start([said("Cyprus opened a terminal"), answer(500, &[], "")]).await;
+    let server = TestServer::start([chat("Cyprus opened a terminal"), answer(500, &[], "")]).await;
     let translator = translator(&server, true);
     let until = Instant::now() + Duration::from_secs(5);
     let first = translator.translate(CLAIM, Some("ru"), "en", until).await;
     let again = translator.translate(CLAIM, Some("ru"), "en", until).await;
-    assert_eq!(again, Translated { attempts: 0, tokens: (0, 0), ..first });
+    assert_eq!(again, Translation { attempts: 0, tokens: (0, 0), ..first });
     assert_eq!(server.seen().len(), 1);
     assert!(translator.translate(CLAIM, Some("ru"), "el", until).await.outcome.is_err(), "another language");
 }
@@ -151,7 +151,7 @@ async fn is_left_alone(is_model: bool) {
 }
 
 #[tokio::test]
-async fn a_server_that_fails_says_so_and_shows_no_key() {
+async fn error_shows_no_key_when_server_fails() {
     for (status, body) in [
         (403, r#"{"error":"Invalid API key s3cret-key"}"#),
         (400, r#"{"error":"xx is not supported"}"#),
@@ -185,7 +185,7 @@ fn nothing_is_translated_where_nothing_is_configured() {
 #[test]
 fn figures_are_kept_however_they_are_written() {
     assert!(FIGURE.is_some());
-    for (text, told, is_kept) in [
+    for (text, output, is_kept) in [
         ("1,5 млн и 31 000 солдат", "1.5 million and 31,000 soldiers", true),
         ("31 000 солдат", "31 thousand soldiers", true),
         ("31 000 солдат", "13,000 soldiers", false),
@@ -206,13 +206,13 @@ fn figures_are_kept_however_they_are_written() {
         ("в 2024 году", "in 2023", false),
         ("в 2020 году", "in 2024", false),
     ] {
-        assert_eq!(faithful(text, told).is_some(), is_kept, "{text}: {told}");
+        assert_eq!(faithful(text, output).is_some(), is_kept, "{text}: {output}");
     }
 }
 
 #[tokio::test]
 async fn who_asks_for_the_same_at_once_shares_one_answer() {
-    let server = TestServer::start([said("Cyprus opened a terminal"), answer(500, &[], "")]).await;
+    let server = TestServer::start([chat("Cyprus opened a terminal"), answer(500, &[], "")]).await;
     let translator = translator(&server, true);
     let until = Instant::now() + Duration::from_secs(5);
     let both = join_all([0, 1].map(|_| translator.translate(CLAIM, Some("ru"), "en", until))).await;
@@ -226,7 +226,7 @@ async fn who_asks_for_the_same_at_once_shares_one_answer() {
 
 #[tokio::test]
 async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
-    let server = TestServer::start([said("Cyprus opened a terminal"), said("never asked for")]).await;
+    let server = TestServer::start([chat("Cyprus opened a terminal"), chat("never asked for")]).await;
     let prices = Prices { call_usd: 0.03, ..Prices::default() };
     let model = language_model(&server, prices, Some(0.05));
     let translator = configured(&TranslateConfig::default(), Some(&model), &gate).unwrap();
@@ -240,7 +240,7 @@ async fn the_cap_of_the_month_stops_a_model_that_has_a_price() {
 
 #[tokio::test]
 async fn who_waited_for_a_model_in_vain_does_not_pay_again() {
-    let server = TestServer::start([answer(200, &[], "no json"), said("Cyprus opened a terminal")]).await;
+    let server = TestServer::start([answer(200, &[], "no json"), chat("Cyprus opened a terminal")]).await;
     let translator = translator(&server, true);
     let until = Instant::now() + Duration::from_secs(5);
     let both = join_all([0, 1].map(|_| translator.translate(CLAIM, Some("ru"), "en", until))).await;
@@ -258,7 +258,7 @@ fn a_translation_is_in_the_script_of_its_language() {
 }
 
 #[tokio::test]
-async fn what_a_model_says_around_a_translation_is_taken_off() {
+async fn translator_removes_text_around_translation_when_model_adds_it() {
     let greek = "Η Κύπρος άνοιξε στις 3 Μαΐου τερματικό 1,5 εκατ. ευρώ";
     let content = format!("<think>Greek, then.\nYes.</think>\n```json\n{{\"translation\": \"{greek}\"}}\n```");
     let body = json!({"choices": [{"message": {"content": content}}]}).to_string();

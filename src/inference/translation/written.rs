@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{Translated, Translator};
+use super::{Translation, Translator};
 
 const ENGLISH: &str = "en";
 
@@ -46,9 +46,9 @@ impl Translator for WrittenTranslations {
         _from: Option<&'a str>,
         into: &'a str,
         _until: Instant,
-    ) -> BoxFuture<'a, Translated> {
-        let told = self.0.get(&key(text)).filter(|_| into == ENGLISH).cloned();
-        Box::pin(std::future::ready(Translated { outcome: Ok(told), attempts: 0, tokens: (0, 0), usd: 0.0 }))
+    ) -> BoxFuture<'a, Translation> {
+        let found = self.0.get(&key(text)).filter(|_| into == ENGLISH).cloned();
+        Box::pin(std::future::ready(Translation { outcome: Ok(found), attempts: 0, tokens: (0, 0), usd: 0.0 }))
     }
 }
 
@@ -59,11 +59,11 @@ mod tests {
     #[tokio::test]
     async fn a_written_translation_is_found_by_its_text_and_in_english_alone() {
         let written = WrittenTranslations::new([("Порт  закрыт.".to_owned(), "The port is closed.".to_owned())]);
-        let told = async |text: &str, into: &str| {
+        let translated = async |text: &str, into: &str| {
             written.translate(text, Some("ru"), into, Instant::now()).await.outcome.unwrap()
         };
-        assert_eq!(told("порт закрыт", "en").await.as_deref(), Some("The port is closed."));
-        assert_eq!(told("порт закрыт", "el").await, None);
-        assert_eq!(told("Порт открыт.", "en").await, None);
+        assert_eq!(translated("порт закрыт", "en").await.as_deref(), Some("The port is closed."));
+        assert_eq!(translated("порт закрыт", "el").await, None);
+        assert_eq!(translated("Порт открыт.", "en").await, None);
     }
 }

@@ -24,7 +24,7 @@ fn server() -> AskError {
 }
 
 #[test]
-fn a_throttle_opens_at_once_for_as_long_as_the_provider_says() {
+fn breaker_opens_for_named_wait_when_provider_throttles() {
     let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
     let cases = [(seconds(120.0), 120.0), (seconds(0.0), 1.0), (seconds(0.5), 1.0), (None, 600.0)];
     for (retry_after, wait) in cases {
@@ -53,7 +53,7 @@ fn failures_count_to_the_limit_and_a_success_clears_them() {
 }
 
 #[test]
-fn a_refused_query_says_the_provider_is_alive() {
+fn breaker_counts_provider_as_alive_when_query_is_refused() {
     let (mut breaker, now) = (breaker(), Instant::now());
     fail(&mut breaker, &server(), now);
     fail(&mut breaker, &server(), now);
@@ -107,7 +107,7 @@ fn a_refused_key_is_tried_once_a_day_and_a_switched_off_api_hourly() {
 }
 
 #[test]
-fn a_used_up_quota_is_exhausted_until_the_provider_says_or_the_next_day() {
+fn breaker_is_exhausted_until_named_time_or_next_day_when_quota_is_used_up() {
     let hours = |hours: i64| noon() + chrono::Duration::hours(hours);
     let cases = [(Some(hours(5)), 5), (None, 12), (Some(hours(-3)), 1), (Some(hours(90 * 24)), 32 * 24)];
     for (until, wait) in cases {

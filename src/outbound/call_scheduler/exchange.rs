@@ -12,7 +12,7 @@ use super::{CallScheduler, PAUSE, Pause, SchedulerSettings};
 use crate::outbound::block::{Block, RoundTrip};
 use crate::outbound::breaker::News;
 use crate::outbound::error::AskError;
-use crate::outbound::ledger::{LeaseDecision, LeaseTerms, Leased, LedgerError};
+use crate::outbound::ledger::{LeaseDecision, LeaseResponse, LeaseTerms, LedgerError};
 
 /// A block contains at least the permits of this time: at high rates the ledger gets about seven requests a second, not
 /// a thousand.
@@ -22,9 +22,9 @@ const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 /// How long a caller waits for the ledger. A slower one counts as unavailable.
 const LEDGER_PATIENCE: Duration = Duration::from_secs(5);
 /// Marks the end of a lease, also after a panic, so that the next may begin.
-struct LeaseEnds<'a>(&'a CallScheduler);
+struct LeaseEndGuard<'a>(&'a CallScheduler);
 
-impl Drop for LeaseEnds<'_> {
+impl Drop for LeaseEndGuard<'_> {
     fn drop(&mut self) {
         self.0.lock().leasing = false;
         self.0.answered.send_modify(|count| *count += 1);
@@ -40,7 +40,7 @@ impl CallScheduler {
             self.detach(Arc::clone(self).fetch(waiting, deadline)).await;
         }
         let patience = asked + LEDGER_PATIENCE;
-        if let Ok(_told) = timeout_at(deadline.min(patience), answered.changed()).await {
+        if let Ok(_changed) = timeout_at(deadline.min(patience), answered.changed()).await {
             return Ok(());
         }
         let now = Instant::now();
@@ -61,10 +61,10 @@ impl CallScheduler {
     }
 
     async fn fetch(self: Arc<Self>, waiting: u32, deadline: Instant) {
-        let _ends = LeaseEnds(&self);
+        let _ends = LeaseEndGuard(&self);
         let _wire = self.wire.lock().await;
-        // The ledger must know local news before it decides.
-        if let Err(error) = self.tell().await {
+        // The ledger must have local news before it decides.
+        if let Err(error) = self.send_news().await {
             return self.away(error);
         }
         let terms = self.terms(waiting, deadline);
@@ -111,8 +111,8 @@ impl CallScheduler {
     }
 
     /// Applies the ledger's response. `identity` is the key of the lease.
-    fn deposit(&self, leased: Leased, identity: &str) {
-        let Leased { sent, received, answer } = leased;
+    fn deposit(&self, leased: LeaseResponse, identity: &str) {
+        let LeaseResponse { sent, received, answer } = leased;
         let trip = RoundTrip { sent, received };
         let mut inner = self.lock();
         if *inner.identity != *identity {
@@ -156,7 +156,7 @@ impl CallScheduler {
         let this = Arc::clone(self);
         self.detach(async move {
             let _wire = this.wire.lock().await;
-            if let Err(error) = this.tell().await {
+            if let Err(error) = this.send_news().await {
                 tracing::debug!(provider = this.settings.name, %error, "sharing a circuit breaker failed");
             }
         })
@@ -164,22 +164,22 @@ impl CallScheduler {
     }
 
     /// Sends breaker news. The caller holds `wire`.
-    async fn tell(&self) -> Result<(), LedgerError> {
+    async fn send_news(&self) -> Result<(), LedgerError> {
         let (news, identity) = {
             let mut inner = self.lock();
             let Some(news) = inner.breaker.take_news() else { return Ok(()) };
             (news, Arc::clone(&inner.identity))
         };
         let SchedulerSettings { account, .. } = &self.settings;
-        let told = match (&news, news.opening(Instant::now())) {
+        let outcome = match (&news, news.opening(Instant::now())) {
             (_, Some(opening)) => self.ledger.open(account, &identity, opening).await,
             (News::Closed { version }, None) => self.ledger.close(account, &identity, *version).await,
             _ => return Ok(()),
         };
         let mut inner = self.lock();
         let is_current = inner.identity == identity;
-        match told {
-            _ if !is_current => told.map(drop),
+        match outcome {
+            _ if !is_current => outcome.map(drop),
             Ok(shared) => {
                 let learnt = inner.breaker.learn(&shared, Instant::now(), true);
                 self.report(inner, learnt);
@@ -195,7 +195,7 @@ impl CallScheduler {
     /// Sends news and refunds expired permits.
     pub(in crate::outbound) async fn flush(&self) -> Result<(), LedgerError> {
         let _wire = self.wire.lock().await;
-        self.tell().await?;
+        self.send_news().await?;
         {
             let mut inner = self.lock();
             self.drop_passed(&mut inner, Instant::now());

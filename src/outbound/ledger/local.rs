@@ -11,8 +11,8 @@ use futures::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::{
-    BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Leased, Ledger, LedgerError, Limit, Opening, Returned,
-    SharedBreaker,
+    BreakerKind, LeaseAnswer, LeaseDecision, LeaseResponse, LeaseTerms, Ledger, LedgerError, Limit, Opening,
+    ReturnedPermits, SharedBreaker,
 };
 use crate::domain::Clock;
 
@@ -65,7 +65,7 @@ impl LocalLedger {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, terms: &LeaseTerms) -> Leased {
+    fn answer(&self, terms: &LeaseTerms) -> LeaseResponse {
         let (now, utc) = (Instant::now(), self.clock.now());
         let mut books = self.lock();
         if let Some(back) = &terms.back {
@@ -74,12 +74,12 @@ impl LocalLedger {
         let decision = books.decide(terms, now, utc);
         let breaker = books.breakers.get(&(Arc::clone(&terms.provider), terms.identity.clone()));
         let breaker = breaker.map_or_else(SharedBreaker::default, |breaker| breaker.shown(now));
-        Leased { sent: now, received: now, answer: LeaseAnswer { decision, breaker } }
+        LeaseResponse { sent: now, received: now, answer: LeaseAnswer { decision, breaker } }
     }
 }
 
 impl LedgerState {
-    fn take_back(&mut self, provider: &str, back: &Returned) {
+    fn take_back(&mut self, provider: &str, back: &ReturnedPermits) {
         let (day, month) = (back.leased_for.date_naive(), month_of(back.leased_for));
         let provider: Arc<str> = Arc::from(provider);
         let days = self.days.get_mut(&(Arc::clone(&provider), day));
@@ -173,11 +173,11 @@ impl LedgerState {
 }
 
 impl Ledger for LocalLedger {
-    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>> {
+    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<LeaseResponse, LedgerError>> {
         ready(Ok(self.answer(&terms))).boxed()
     }
 
-    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>> {
+    fn give_back<'a>(&'a self, provider: &'a str, back: ReturnedPermits) -> BoxFuture<'a, Result<(), LedgerError>> {
         self.lock().take_back(provider, &back);
         ready(Ok(())).boxed()
     }

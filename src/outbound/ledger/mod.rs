@@ -15,7 +15,9 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-pub use crate::store::{BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, Returned, SharedBreaker};
+pub use crate::store::{
+    BreakerKind, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening, ReturnedPermits, SharedBreaker,
+};
 pub use local::LocalLedger;
 pub use shared::StoreLedger;
 
@@ -50,7 +52,7 @@ impl Pace {
 
 /// A response. The ledger decided between `sent` and `received`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Leased {
+pub struct LeaseResponse {
     pub sent: Instant,
     pub received: Instant,
     pub answer: LeaseAnswer,
@@ -66,8 +68,8 @@ pub struct LedgerError {
 
 /// Keeps rates, quotas, money and breakers by [`LeaseTerms::provider`]. Dropped futures may have had their effect.
 pub trait Ledger: Send + Sync + Debug {
-    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>>;
-    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>>;
+    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<LeaseResponse, LedgerError>>;
+    fn give_back<'a>(&'a self, provider: &'a str, back: ReturnedPermits) -> BoxFuture<'a, Result<(), LedgerError>>;
     /// Opens the breaker. Returns its current state.
     fn open<'a>(
         &'a self,

@@ -7,7 +7,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::{LeaseTerms, Leased, Ledger, LedgerError, Opening, Returned, SharedBreaker};
+use super::{LeaseResponse, LeaseTerms, Ledger, LedgerError, Opening, ReturnedPermits, SharedBreaker};
 use crate::store::{Store, StoreError};
 
 /// Pauses before retries, as for reads of the store.
@@ -23,16 +23,16 @@ impl StoreLedger {
         Self { store }
     }
 
-    async fn lease_once(&self, terms: &LeaseTerms) -> Result<Leased, Failed> {
+    async fn lease_once(&self, terms: &LeaseTerms) -> Result<LeaseResponse, LeaseError> {
         let connection = self.store.fleet_connection().await;
-        let mut connection = connection.map_err(|error| Failed { error, may_be_done: false })?;
+        let mut connection = connection.map_err(|error| LeaseError { error, may_be_done: false })?;
         let sent = Instant::now();
-        let answer = connection.lease(terms).await.map_err(|error| Failed { error, may_be_done: true })?;
-        Ok(Leased { sent, received: Instant::now(), answer })
+        let answer = connection.lease(terms).await.map_err(|error| LeaseError { error, may_be_done: true })?;
+        Ok(LeaseResponse { sent, received: Instant::now(), answer })
     }
 }
 
-struct Failed {
+struct LeaseError {
     error: StoreError,
     may_be_done: bool,
 }
@@ -41,31 +41,31 @@ fn ledger_error(error: &StoreError, may_be_done: bool) -> LedgerError {
     LedgerError { detail: error.to_string(), may_be_done }
 }
 
-async fn told<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Result<T, LedgerError> {
+async fn execute<T>(statement: impl Future<Output = Result<T, StoreError>>) -> Result<T, LedgerError> {
     statement.await.map_err(|error| ledger_error(&error, true))
 }
 
 impl Ledger for StoreLedger {
-    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<Leased, LedgerError>> {
+    fn lease(&self, terms: LeaseTerms) -> BoxFuture<'_, Result<LeaseResponse, LedgerError>> {
         async move {
             let mut terms = terms;
             for pause in PAUSES {
                 match self.lease_once(&terms).await {
-                    Err(Failed { error, .. }) if error.lost_its_connection() => {}
-                    once => return once.map_err(|Failed { error, may_be_done }| ledger_error(&error, may_be_done)),
+                    Err(LeaseError { error, .. }) if error.lost_its_connection() => {}
+                    once => return once.map_err(|LeaseError { error, may_be_done }| ledger_error(&error, may_be_done)),
                 }
                 // A database restart cuts every connection and is no reason to leave out a provider. A lost lease's
                 // permits expire unused, and its refund is not repeated.
                 terms.back = None;
                 tokio::time::sleep(pause).await;
             }
-            self.lease_once(&terms).await.map_err(|Failed { error, .. }| ledger_error(&error, true))
+            self.lease_once(&terms).await.map_err(|LeaseError { error, .. }| ledger_error(&error, true))
         }
         .boxed()
     }
 
-    fn give_back<'a>(&'a self, provider: &'a str, back: Returned) -> BoxFuture<'a, Result<(), LedgerError>> {
-        async move { told(self.store.give_back(provider, &back)).await }.boxed()
+    fn give_back<'a>(&'a self, provider: &'a str, back: ReturnedPermits) -> BoxFuture<'a, Result<(), LedgerError>> {
+        async move { execute(self.store.give_back(provider, &back)).await }.boxed()
     }
 
     fn open<'a>(
@@ -74,7 +74,7 @@ impl Ledger for StoreLedger {
         identity: &'a str,
         opening: Opening,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {
-        async move { told(self.store.open_breaker(provider, identity, &opening)).await }.boxed()
+        async move { execute(self.store.open_breaker(provider, identity, &opening)).await }.boxed()
     }
 
     fn close<'a>(
@@ -83,6 +83,6 @@ impl Ledger for StoreLedger {
         identity: &'a str,
         version: i64,
     ) -> BoxFuture<'a, Result<SharedBreaker, LedgerError>> {
-        told(self.store.close_breaker(provider, identity, version)).boxed()
+        execute(self.store.close_breaker(provider, identity, version)).boxed()
     }
 }

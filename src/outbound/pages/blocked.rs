@@ -10,7 +10,7 @@ pub(super) fn may_be(status: u16) -> bool {
 }
 
 /// Headers that only a bot check sends.
-pub(super) fn says_so(headers: &HeaderMap) -> bool {
+pub(super) fn has_mark(headers: &HeaderMap) -> bool {
     let is = |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());
     // Marks of Cloudflare (documented), DataDome and AWS WAF.
     is("cf-mitigated", "challenge")

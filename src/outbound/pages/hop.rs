@@ -47,7 +47,7 @@ pub(super) fn rest_asked_for(hop: &Hop) -> Option<Duration> {
 pub(super) async fn refusal(hop: Hop) -> FetchError {
     let status = hop.status;
     let is_wall = blocked::may_be(status)
-        && (blocked::says_so(&hop.headers) || {
+        && (blocked::has_mark(&hop.headers) || {
             let body = hop.body.read(blocked::LOOKED_AT, AtCap::Cut).await;
             body.is_ok_and(|body| blocked::shows(&body))
         });

@@ -71,12 +71,12 @@ struct Calendar {
 pub(super) struct Slot {
     host: Arc<Host>,
     _place: Option<OwnedSemaphorePermit>,
-    leased: Option<Leased>,
+    leased: Option<FleetPlace>,
 }
 
 /// A place in the fleet. A drop, also during a request, returns it in the background.
 #[derive(Debug)]
-struct Leased {
+struct FleetPlace {
     store: Store,
     host: String,
     place: HostPlace,
@@ -116,7 +116,7 @@ impl Hosts {
         Ok(slot)
     }
 
-    async fn lease(&self, host: &Host, store: &Store, wish: HostLeaseRequest<'_>) -> Result<Leased, NoSlot> {
+    async fn lease(&self, host: &Host, store: &Store, wish: HostLeaseRequest<'_>) -> Result<FleetPlace, NoSlot> {
         let HostLeaseRequest { host: name, pause, end, hold } = wish;
         loop {
             host.awake()?;
@@ -125,7 +125,7 @@ impl Hosts {
             match store.lease_host(&terms).await {
                 Ok(HostLease::Granted { first_in, place }) => {
                     let (store, tasks) = (store.clone(), self.tasks.clone());
-                    let leased = Leased { store, host: name.to_owned(), place, tasks };
+                    let leased = FleetPlace { store, host: name.to_owned(), place, tasks };
                     // A caller that leaves drops it.
                     sleep(first_in).await;
                     return Ok(leased);
@@ -207,14 +207,14 @@ impl Slot {
     /// Starts the host's cool-down. The longer of two counts.
     pub(super) async fn rest(&self, wait: Duration) {
         self.host.rest(wait);
-        let Some(Leased { store, host, .. }) = &self.leased else { return };
+        let Some(FleetPlace { store, host, .. }) = &self.leased else { return };
         if let Err(error) = store.rest_host(host, wait.min(LONGEST_REST)).await {
             tracing::warn!(host, %error, "sharing a host's cool-down failed");
         }
     }
 }
 
-impl Drop for Leased {
+impl Drop for FleetPlace {
     fn drop(&mut self) {
         // Without a runtime the place expires.
         let Ok(runtime) = Handle::try_current() else { return };

@@ -145,7 +145,7 @@ impl Validators {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fetched {
+pub enum FetchOutcome {
     /// The page changed, or the server does not report whether it did.
     Page(FetchedPage),
     /// The page is unchanged. Contains the validators for the next request.
@@ -182,7 +182,7 @@ struct Hop {
 
 enum Step {
     Next(Url),
-    Fetched(Fetched),
+    Fetched(FetchOutcome),
 }
 
 enum HopBody {
@@ -242,9 +242,9 @@ impl PageFetcher {
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<FetchedPage, FetchError> {
         match self.fetch_if_changed(url, &Validators::default(), deadline, is_denied).await? {
-            Fetched::Page(page) => Ok(page),
+            FetchOutcome::Page(page) => Ok(page),
             // A 304 to an unconditional request has no page.
-            Fetched::NotModified(_) => Err(FetchError::Status(304)),
+            FetchOutcome::NotModified(_) => Err(FetchError::Status(304)),
         }
     }
 
@@ -256,7 +256,7 @@ impl PageFetcher {
         known: &Validators,
         deadline: Instant,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchOutcome, FetchError> {
         let patience = Instant::now() + self.settings.timeout;
         let mut url = url.clone();
         url.set_fragment(None);
@@ -277,7 +277,7 @@ impl PageFetcher {
         known: &Validators,
         end: Instant,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchOutcome, FetchError> {
         let mut downgraded = false;
         for number in 0..=self.settings.max_redirects {
             url.set_fragment(None);
@@ -294,7 +294,9 @@ impl PageFetcher {
                     downgraded |= url.scheme() == "https" && next.scheme() == "http";
                     url = next;
                 }
-                Step::Fetched(Fetched::Page(page)) => return Ok(Fetched::Page(FetchedPage { downgraded, ..page })),
+                Step::Fetched(FetchOutcome::Page(page)) => {
+                    return Ok(FetchOutcome::Page(FetchedPage { downgraded, ..page }));
+                }
                 Step::Fetched(unchanged) => return Ok(unchanged),
             }
         }
@@ -309,16 +311,16 @@ impl PageFetcher {
             return Ok(Step::Next(next));
         }
         if hop.status == 304 && !known.is_empty() {
-            let told = Validators::of(&hop.headers);
-            return Ok(Step::Fetched(Fetched::NotModified(Validators {
-                etag: told.etag.or_else(|| known.etag.clone()),
-                last_modified: told.last_modified.or_else(|| known.last_modified.clone()),
+            let sent = Validators::of(&hop.headers);
+            return Ok(Step::Fetched(FetchOutcome::NotModified(Validators {
+                etag: sent.etag.or_else(|| known.etag.clone()),
+                last_modified: sent.last_modified.or_else(|| known.last_modified.clone()),
             })));
         }
         if let Some(rest) = rest_asked_for(&hop) {
             slot.rest(rest).await;
         }
-        Ok(Step::Fetched(Fetched::Page(self.read(hop, url.clone()).await?)))
+        Ok(Step::Fetched(FetchOutcome::Page(self.read(hop, url.clone()).await?)))
     }
 
     /// Applies the rules that need no network. Returns the host.

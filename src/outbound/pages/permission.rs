@@ -17,7 +17,7 @@ use super::super::robots::{self, Robots};
 use super::super::ssrf_guard;
 use super::hop::redirect_target;
 use super::{AtCap, PageFetcher};
-use crate::store::{RobotsLook, Store, StoreError};
+use crate::store::{RobotsLookup, Store, StoreError};
 
 /// Cache lifetime; RFC 9309 (2.4) allows at most a day.
 const KEPT: Duration = Duration::from_hours(24);
@@ -38,7 +38,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Clone)]
-struct Known {
+struct SiteRules {
     /// `None`: the server failed, so everything is forbidden for now (RFC 9309, 2.3.1.4).
     rules: Option<Arc<Robots>>,
     lasts: Duration,
@@ -47,7 +47,7 @@ struct Known {
 /// A site's file: `None` if the server failed, empty if there is no file.
 type File = Option<Vec<u8>>;
 
-impl Known {
+impl SiteRules {
     fn of(file: &File, lasts: Duration) -> Self {
         Self { rules: file.as_ref().map(|file| Arc::new(Robots::parse(file))), lasts }
     }
@@ -56,15 +56,15 @@ impl Known {
 /// By scheme, host and port.
 #[derive(Debug)]
 pub(super) struct Permissions {
-    known: Cache<String, Known>,
+    known: Cache<String, SiteRules>,
     kept: Duration,
     asked_again: Duration,
 }
 
 struct Lifetime;
 
-impl Expiry<String, Known> for Lifetime {
-    fn expire_after_create(&self, _site: &String, known: &Known, _created_at: Instant) -> Option<Duration> {
+impl Expiry<String, SiteRules> for Lifetime {
+    fn expire_after_create(&self, _site: &String, known: &SiteRules, _created_at: Instant) -> Option<Duration> {
         Some(known.lasts)
     }
 }
@@ -77,7 +77,7 @@ impl Default for Permissions {
 
 impl Permissions {
     pub(super) fn lasting(kept: Duration, asked_again: Duration) -> Self {
-        let weigh = |site: &String, known: &Known| {
+        let weigh = |site: &String, known: &SiteRules| {
             let rules = known.rules.as_ref().map_or(0, |robots| robots.weight());
             rules.saturating_add(ENTRY).saturating_add(u32::try_from(site.len()).unwrap_or(u32::MAX))
         };
@@ -127,13 +127,13 @@ impl PageFetcher {
         url: &Url,
         is_private: bool,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
-    ) -> Result<Known, FetchError> {
+    ) -> Result<SiteRules, FetchError> {
         let patience = PATIENCE.min(self.settings.timeout / 2);
         let fleet = self.hosts.fleet().filter(|_| !is_private);
         if let Some(store) = fleet {
             // If the other process is too slow, this one requests the file.
-            let heard = timeout(patience, heard(store, site, patience)).await.unwrap_or(Ok(None));
-            match heard {
+            let shared = timeout(patience, shared(store, site, patience)).await.unwrap_or(Ok(None));
+            match shared {
                 Ok(Some(known)) => return Ok(known),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(site, %error, "shared robots.txt cache unavailable; fetching it directly"),
@@ -144,15 +144,15 @@ impl PageFetcher {
             Ok(outcome) => outcome,
         };
         if let Some(store) = fleet {
-            let told = match &file {
+            let stored = match &file {
                 Ok(file) => store.keep_robots(site, file.as_deref(), self.permissions.lasts(file)).await,
                 Err(_of_the_page) => store.ask_robots_again(site).await,
             };
-            if let Err(error) = told {
+            if let Err(error) = stored {
                 tracing::warn!(site, %error, "sharing robots.txt failed");
             }
         }
-        file.map(|file| Known::of(&file, self.permissions.lasts(&file)))
+        file.map(|file| SiteRules::of(&file, self.permissions.lasts(&file)))
     }
 
     async fn robots_of(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<File, FetchError> {
@@ -190,12 +190,12 @@ impl PageFetcher {
 }
 
 /// Waits for another process's file; `None` if this process must request it.
-async fn heard(store: &Store, site: &str, patience: Duration) -> Result<Option<Known>, StoreError> {
+async fn shared(store: &Store, site: &str, patience: Duration) -> Result<Option<SiteRules>, StoreError> {
     loop {
         match store.look_at_robots(site, patience).await? {
-            RobotsLook::Known { file, expires_in } => return Ok(Some(Known::of(&file, expires_in))),
-            RobotsLook::Ask => return Ok(None),
-            RobotsLook::Asked => sleep(LOOK_AGAIN).await,
+            RobotsLookup::Known { file, expires_in } => return Ok(Some(SiteRules::of(&file, expires_in))),
+            RobotsLookup::Ask => return Ok(None),
+            RobotsLookup::Asked => sleep(LOOK_AGAIN).await,
         }
     }
 }

@@ -92,7 +92,7 @@ async fn private_addresses_are_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn every_hop_is_checked_anew() {
+async fn fetcher_checks_each_hop_when_server_redirects() {
     // The first hop needs the private server.
     let cases = [
         ("http://denied.example/", "denied"),
@@ -250,7 +250,7 @@ async fn redirects_are_followed_by_hand_and_counted() {
 }
 
 #[tokio::test]
-async fn what_is_no_page_is_said_to_be_none() {
+async fn fetcher_rejects_response_when_it_is_no_page() {
     let cases = [
         (answer(200, &[("content-type", "application/pdf")], "%PDF-1.7"), "not_a_page"),
         (answer(200, &[("content-type", "image/svg+xml")], "<svg/>"), "not_a_page"),
@@ -314,7 +314,7 @@ async fn one_host_gets_two_requests_at_a_time() {
 }
 
 #[tokio::test]
-async fn unreachable_servers_are_told_apart() {
+async fn fetcher_reports_different_causes_when_servers_are_unreachable() {
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()

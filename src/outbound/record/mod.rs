@@ -38,7 +38,7 @@ pub struct RecordError {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordingSummary {
     pub file: PathBuf,
     pub exchanges: u64,
     /// Omitted, because the provider's terms forbid storing.
@@ -76,9 +76,9 @@ impl Recorder {
         Ok(recorder)
     }
 
-    pub fn recorded(&self) -> Recorded {
+    pub fn recorded(&self) -> RecordingSummary {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Recorded {
+        RecordingSummary {
             file: self.path.clone(),
             exchanges: count(&self.exchanges),
             left_out: count(&self.left_out),

@@ -13,26 +13,26 @@ use crate::outbound::{HttpClient, PageFetcher, PageSettings, PageSource};
 
 const SECRET: &str = "s3cret/key+value";
 
-struct Bed {
+struct Setup {
     folder: tempfile::TempDir,
     recorder: Arc<Recorder>,
     http: HttpClient,
     pages: PageFetcher,
 }
 
-fn bed() -> Bed {
+fn setup() -> Setup {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::create(&folder.path().join("run"), DateTime::UNIX_EPOCH, false).unwrap());
     let http = HttpClient::recording("corroborate-test", Arc::clone(&recorder)).unwrap();
     let pages = PageFetcher::new(page_settings(), PageSource::Record(Arc::clone(&recorder))).unwrap();
-    Bed { folder, recorder, http, pages }
+    Setup { folder, recorder, http, pages }
 }
 
 fn page_settings() -> PageSettings {
     PageSettings { timeout: Duration::from_secs(2), max_bytes: 20_000, allow_private: true, ..PageSettings::default() }
 }
 
-impl Bed {
+impl Setup {
     fn folder(&self) -> PathBuf {
         self.folder.path().join("run")
     }
@@ -69,15 +69,15 @@ const TRACES: [&str; 3] = ["s3cret", "czNjcmV0", "zM2NyZX"];
 
 #[tokio::test]
 async fn what_was_recorded_is_answered_without_the_server_and_holds_no_key() {
-    let bed = bed();
+    let setup = setup();
     let headers = [("set-cookie", "id=7"), ("x-echo", SECRET), ("x-auth-token", "t"), ("x-left", "3")];
     let server = TestServer::start([answer(200, &headers, echo())]).await;
     let url = server.url.join("/v1?b=2&a=1&api_key=s3cret%2Fkey%2Bvalue").unwrap();
-    let live = send(&bed.http, &keyed(url)).await.unwrap();
-    let told = String::from_utf8(live.body.clone()).unwrap();
-    assert!(told.starts_with(r#"{"asked":"[key]","link":"/s?k=[key]","basic":"#), "{told}");
+    let live = send(&setup.http, &keyed(url)).await.unwrap();
+    let echoed = String::from_utf8(live.body.clone()).unwrap();
+    assert!(echoed.starts_with(r#"{"asked":"[key]","link":"/s?k=[key]","basic":"#), "{echoed}");
     assert_eq!(live.header("x-echo"), Some("[key]"), "who asked gets the answer without his key");
-    let text = bed.text();
+    let text = setup.text();
     assert!(
         text.lines().count() == 2 && text.starts_with(r#"{"format":1,"recorded_at":"1970-01-01T00:00:00Z"}"#),
         "{text}"
@@ -85,25 +85,25 @@ async fn what_was_recorded_is_answered_without_the_server_and_holds_no_key() {
     for word in TRACES.into_iter().chain(["x-key", "set-cookie", "id=7", "x-auth-token", "api_key"]) {
         assert!(!text.contains(word), "{word} is in {text}");
     }
-    assert!(!TRACES.iter().any(|trace| told.contains(trace)), "{told}");
+    assert!(!TRACES.iter().any(|trace| echoed.contains(trace)), "{echoed}");
     assert!(text.contains("x-left") && text.contains("[key]"));
-    let replayed = HttpClient::replay(bed.archive());
+    let replayed = HttpClient::replay(setup.archive());
     let again = send(&replayed, &keyed(server.url.join("/v1?a=1&b=2&api_key=another").unwrap())).await.unwrap();
     assert_eq!((again.status, again.header("x-left")), (200, Some("3")));
     assert_eq!(again.body, live.body, "a replay answers what was answered then");
-    assert_eq!(bed.recorder.recorded().exchanges, 1);
+    assert_eq!(setup.recorder.recorded().exchanges, 1);
 }
 
 #[test]
 fn the_recorder_leaves_no_key_to_others_to_take_out() {
-    let bed = bed();
+    let setup = setup();
     let request = keyed(Url::parse("https://api.example/v1").unwrap());
     let headers = crate::outbound::response::header_map(&[("x-echo".to_owned(), SECRET.to_owned())]);
     let raw = crate::outbound::response::response(200, headers, echo().into_bytes(), DateTime::UNIX_EPOCH);
-    bed.recorder.api(&request, false, &Ok(raw));
-    bed.recorder.api(&request, false, &Err(AskError::Malformed { detail: echo() }));
+    setup.recorder.api(&request, false, &Ok(raw));
+    setup.recorder.api(&request, false, &Err(AskError::Malformed { detail: echo() }));
     // A text body is stored as text; base64 would hide a trace.
-    let (text, answered) = (bed.text(), bed.archive().answer("GET", &request.url).unwrap());
+    let (text, answered) = (setup.text(), setup.archive().answer("GET", &request.url).unwrap());
     let body = String::from_utf8(answered.body).unwrap();
     assert!(body.contains(r#""asked":"[key]""#), "{body}");
     for trace in TRACES {
@@ -112,8 +112,8 @@ fn the_recorder_leaves_no_key_to_others_to_take_out() {
 }
 
 #[tokio::test]
-async fn bodies_of_requests_are_told_apart_and_their_keys_do_not_matter() {
-    let bed = bed();
+async fn replay_finds_request_by_body_without_keys_when_bodies_differ() {
+    let setup = setup();
     let server = TestServer::start([json(r#"{"n":1}"#), json(r#"{"n":2}"#)]).await;
     let url = server.url.join("/search").unwrap();
     let post = |body: &str| {
@@ -122,10 +122,10 @@ async fn bodies_of_requests_are_told_apart_and_their_keys_do_not_matter() {
         request.body = Some(body.as_bytes().to_vec());
         request
     };
-    send(&bed.http, &post(r#"{"q":"one","apiKey":"s3cret-in-body"}"#)).await.unwrap();
-    send(&bed.http, &post(r#"{"q":"two","apiKey":"s3cret-in-body"}"#)).await.unwrap();
-    assert!(!bed.text().contains("s3cret"), "{}", bed.text());
-    let replayed = HttpClient::replay(bed.archive());
+    send(&setup.http, &post(r#"{"q":"one","apiKey":"s3cret-in-body"}"#)).await.unwrap();
+    send(&setup.http, &post(r#"{"q":"two","apiKey":"s3cret-in-body"}"#)).await.unwrap();
+    assert!(!setup.text().contains("s3cret"), "{}", setup.text());
+    let replayed = HttpClient::replay(setup.archive());
     for (body, number) in [(r#"{"apiKey":"other","q":"two"}"#, 2), (r#"{"q":"one"}"#, 1)] {
         let answer = send(&replayed, &post(body)).await.unwrap();
         assert_eq!(answer.body, format!(r#"{{"n":{number}}}"#).as_bytes());
@@ -137,22 +137,22 @@ async fn bodies_of_requests_are_told_apart_and_their_keys_do_not_matter() {
 
 #[tokio::test]
 async fn the_last_word_of_a_retry_counts_and_a_failure_is_one_again() {
-    let bed = bed();
+    let setup = setup();
     let server = TestServer::start([answer(503, &[], ""), json("{}"), Reply::Raw(b"HTTP/1.1 garbage".to_vec())]).await;
     let url = server.url.join("/retried").unwrap();
-    assert_eq!(send(&bed.http, &keyed(url.clone())).await.unwrap().status, 503);
-    assert_eq!(send(&bed.http, &keyed(url.clone())).await.unwrap().status, 200);
+    assert_eq!(send(&setup.http, &keyed(url.clone())).await.unwrap().status, 503);
+    assert_eq!(send(&setup.http, &keyed(url.clone())).await.unwrap().status, 200);
     let failed = server.url.join("/failed").unwrap();
-    let live = send(&bed.http, &keyed(failed.clone())).await.unwrap_err();
-    assert_eq!(send(&bed.http, &keyed(url.clone())).await.unwrap_err().label(), live.label());
-    let replayed = HttpClient::replay(bed.archive());
+    let live = send(&setup.http, &keyed(failed.clone())).await.unwrap_err();
+    assert_eq!(send(&setup.http, &keyed(url.clone())).await.unwrap_err().label(), live.label());
+    let replayed = HttpClient::replay(setup.archive());
     assert_eq!(send(&replayed, &keyed(url)).await.unwrap().status, 200, "an answer is not forgotten for a failure");
     assert_eq!(send(&replayed, &keyed(failed)).await.unwrap_err(), live);
 }
 
 #[tokio::test]
 async fn every_hop_of_a_page_is_kept_and_one_that_was_cut_off_fails_again() {
-    let bed = bed();
+    let setup = setup();
     let html = ("content-type", "text/html");
     let server = TestServer::answering(move |_, seen| match seen.path() {
         "/old" => answer(301, &[("location", "/new")], "moved"),
@@ -165,11 +165,11 @@ async fn every_hop_of_a_page_is_kept_and_one_that_was_cut_off_fails_again() {
     let urls = ["/old", "/cut", "/slow", "/none"].map(|path| server.url.join(path).unwrap());
     let mut live = Vec::new();
     for url in &urls {
-        live.push(fetch(&bed.pages, url).await);
+        live.push(fetch(&setup.pages, url).await);
     }
     assert_eq!(live[0].as_deref(), Ok("/new <p>here"));
     drop(server);
-    let archive = bed.archive();
+    let archive = setup.archive();
     let replayed = PageFetcher::new(page_settings(), PageSource::Replay(Arc::clone(&archive))).unwrap();
     for (url, live) in urls.iter().zip(live) {
         assert_eq!(fetch(&replayed, url).await, live, "{url}");
@@ -181,7 +181,7 @@ async fn every_hop_of_a_page_is_kept_and_one_that_was_cut_off_fails_again() {
 
 #[tokio::test]
 async fn keys_in_addresses_of_pages_are_in_no_recording_and_do_not_matter_for_its_replay() {
-    let bed = bed();
+    let setup = setup();
     let server = TestServer::answering(move |_, seen| match seen.path() {
         "/feed" => answer(302, &[("location", "/moved?token=s3cret/key%2Bvalue&a=1")], ""),
         "/moved" => answer(200, &[("content-type", "text/html")], format!("<p>for {SECRET}</p>")),
@@ -189,12 +189,12 @@ async fn keys_in_addresses_of_pages_are_in_no_recording_and_do_not_matter_for_it
     })
     .await;
     let url = server.url.join(&format!("feed?token={}&a=1", "s3cret/key%2Bvalue")).unwrap();
-    let first = fetch(&bed.pages, &url).await.unwrap();
+    let first = fetch(&setup.pages, &url).await.unwrap();
     assert!(first.starts_with("/moved "), "{first}");
     let gone = "http://127.0.0.1:9/other?token=s3cret%2Fkey".parse().unwrap();
-    fetch(&bed.pages, &gone).await.unwrap_err();
-    assert!(!bed.text().contains("s3cret"), "{}", bed.text());
-    let replay = PageFetcher::new(page_settings(), PageSource::Replay(bed.archive())).unwrap();
+    fetch(&setup.pages, &gone).await.unwrap_err();
+    assert!(!setup.text().contains("s3cret"), "{}", setup.text());
+    let replay = PageFetcher::new(page_settings(), PageSource::Replay(setup.archive())).unwrap();
     let bare = server.url.join("feed?a=1").unwrap();
     for url in [&url, &bare] {
         assert_eq!(fetch(&replay, url).await.unwrap(), "/moved <p>for [key]</p>");
@@ -202,12 +202,12 @@ async fn keys_in_addresses_of_pages_are_in_no_recording_and_do_not_matter_for_it
 }
 
 #[tokio::test]
-async fn what_must_not_be_stored_is_left_out_unless_the_user_says_so() {
+async fn recorder_leaves_transient_response_out_unless_it_keeps_them() {
     let server = TestServer::start([json("{}")]).await;
-    let bed = bed();
-    send(&bed.http.transient(), &keyed(server.url.clone())).await.unwrap();
-    assert_eq!((bed.recorder.recorded().exchanges, bed.recorder.recorded().left_out), (0, 1));
-    let own = Arc::new(Recorder::create(&bed.folder(), DateTime::UNIX_EPOCH, true).unwrap());
+    let setup = setup();
+    send(&setup.http.transient(), &keyed(server.url.clone())).await.unwrap();
+    assert_eq!((setup.recorder.recorded().exchanges, setup.recorder.recorded().left_out), (0, 1));
+    let own = Arc::new(Recorder::create(&setup.folder(), DateTime::UNIX_EPOCH, true).unwrap());
     let http = HttpClient::recording("corroborate-test", Arc::clone(&own)).unwrap().transient();
     send(&http, &keyed(server.url.clone())).await.unwrap();
     assert_eq!(own.recorded().exchanges, 1);
@@ -215,23 +215,23 @@ async fn what_must_not_be_stored_is_left_out_unless_the_user_says_so() {
 
 #[tokio::test]
 async fn a_torn_last_line_costs_only_itself_and_the_latest_run_gives_the_time() {
-    let bed = bed();
+    let setup = setup();
     let server = TestServer::start([json(r#"{"n":1}"#), json(r#"{"n":2}"#)]).await;
     let url = |path: &str| server.url.join(path).unwrap();
-    send(&bed.http, &keyed(url("/a"))).await.unwrap();
-    send(&bed.http, &keyed(url("/b"))).await.unwrap();
-    let text = bed.text();
-    let file = bed.recorder.recorded().file;
+    send(&setup.http, &keyed(url("/a"))).await.unwrap();
+    send(&setup.http, &keyed(url("/b"))).await.unwrap();
+    let text = setup.text();
+    let file = setup.recorder.recorded().file;
     std::fs::write(&file, text.split_at(text.len() - 9).0).unwrap();
     let later = DateTime::UNIX_EPOCH + TimeDelta::days(9);
-    drop(Recorder::create(&bed.folder(), later, false).unwrap());
-    let archive = bed.archive();
+    drop(Recorder::create(&setup.folder(), later, false).unwrap());
+    let archive = setup.archive();
     assert_eq!((archive.len(), archive.recorded_at()), (1, Some(later)));
     assert!(archive.warnings().len() == 1 && archive.warnings()[0].contains("line 3"), "{:?}", archive.warnings());
-    assert!(archive.knows(&server.url) && !archive.knows(&Url::parse("https://other.example/").unwrap()));
+    assert!(archive.contains(&server.url) && !archive.contains(&Url::parse("https://other.example/").unwrap()));
 
     std::fs::write(&file, text.replacen("GET", "G\u{0}", 1).replacen("\"status\"", "status\"", 1)).unwrap();
-    let error = Archive::from_dir(&bed.folder()).unwrap_err().to_string();
+    let error = Archive::from_dir(&setup.folder()).unwrap_err().to_string();
     assert!(error.contains("line 2"), "what is broken in the middle is no torn line: {error}");
 }
 
@@ -249,9 +249,9 @@ fn a_window_in_time_is_found_on_its_day() {
 #[test]
 fn folder_and_file_are_the_users_own() {
     use std::os::unix::fs::PermissionsExt as _;
-    let bed = bed();
+    let setup = setup();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&bed.folder()), mode(&bed.recorder.recorded().file)), (0o700, 0o600));
-    let error = Recorder::create(&bed.recorder.recorded().file, DateTime::UNIX_EPOCH, false).unwrap_err();
+    assert_eq!((mode(&setup.folder()), mode(&setup.recorder.recorded().file)), (0o700, 0o600));
+    let error = Recorder::create(&setup.recorder.recorded().file, DateTime::UNIX_EPOCH, false).unwrap_err();
     assert!(error.to_string().contains("--record"), "{error}");
 }

@@ -64,7 +64,7 @@ fn a_search_is_found_by_the_words_of_its_claim() {
 }
 
 #[test]
-fn a_search_nobody_recorded_is_an_error_and_no_empty_answer() {
+fn archive_returns_error_when_search_was_not_recorded() {
     let archive = archive([search("Cher has sold over 100 million records worldwide.", json!({}))]);
     assert_eq!(ask(&archive, "Cher records sold").unwrap(), "{}", "the provider's own empty answer is an answer");
     assert!(ask(&archive, "Cher was born in Ohio").is_err(), "one shared word in three");

@@ -35,8 +35,8 @@ pub(super) fn content_words(text: &str) -> Vec<String> {
         .collect();
     let mut words: Vec<String> = Vec::new();
     for word in folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-        let says_something = word.chars().nth(1).is_some() || word.chars().all(char::is_numeric);
-        if says_something && !STOP_WORDS.contains(&word) && !words.iter().any(|known| known == word) {
+        let has_meaning = word.chars().nth(1).is_some() || word.chars().all(char::is_numeric);
+        if has_meaning && !STOP_WORDS.contains(&word) && !words.iter().any(|known| known == word) {
             words.push(word.to_owned());
         }
     }

@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use tokio::time::Instant;
 
-use super::found::Found;
+use super::found::ItemStatement;
 use crate::domain::Item;
 use crate::domain::item::{ItemSourceKind, TypedText};
 use crate::domain::verdict::ClaimKind;
@@ -19,16 +19,16 @@ use crate::inference::llm::Purpose;
 use crate::inference::llm::claims::ModelExtractor;
 use crate::inference::llm::fence::visible;
 use crate::inference::rules::RULES;
-use crate::inference::steps::{ClaimExtractor, Extracted, ExtractedClaim, TextData};
+use crate::inference::steps::{ClaimExtractor, ExtractedClaim, Extraction, TextData};
 use crate::inference::{Judgement, Pair};
-use crate::judging::grounding::{self, Grounded};
+use crate::judging::grounding::{self, Grounding};
 use crate::judging::profile::TextProfile;
 use crate::language::entities::entities;
 use crate::language::entities::kind::EntityKind;
 use crate::language::statements::{self, Statement};
 use crate::language::{detect, numbers, tokens, verbs};
 use crate::pipeline::language_model::failed;
-use crate::pipeline::normalise::Normal;
+use crate::pipeline::normalise::NormalisedItem;
 use crate::pipeline::steps::in_time;
 use crate::pipeline::{Journal, PipelineError, Services};
 use crate::telemetry::metrics;
@@ -51,17 +51,17 @@ const USUAL_WORTH: f64 = 0.5;
 pub(super) async fn instead(
     services: &Services,
     item: &Item,
-    normal: &Normal,
-    texts: Vec<(TypedText<'_>, Option<String>, Vec<Found>)>,
+    normal: &NormalisedItem,
+    texts: Vec<(TypedText<'_>, Option<String>, Vec<ItemStatement>)>,
     journal: &Journal,
-) -> Result<Vec<Vec<Found>>, PipelineError> {
+) -> Result<Vec<Vec<ItemStatement>>, PipelineError> {
     let model = services.language_model_for(Purpose::Claims);
     let by_model = model.map(|model| ModelExtractor { model, spend: &journal.llm });
     let by_model = by_model.as_ref().map(|extractor| extractor as &dyn ClaimExtractor);
     let Some(extractor) = services.steps.claims.as_deref().or(by_model) else {
         return Ok(texts.into_iter().map(|(.., by_rule)| by_rule).collect());
     };
-    let mut asking: Vec<BoxFuture<'_, Result<Vec<Found>, PipelineError>>> = Vec::with_capacity(texts.len());
+    let mut asking: Vec<BoxFuture<'_, Result<Vec<ItemStatement>, PipelineError>>> = Vec::with_capacity(texts.len());
     for (typed, language, by_rule) in texts {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
         let source = Source { typed, title, language };
@@ -81,10 +81,10 @@ impl Source<'_> {
         &self,
         services: &Services,
         extractor: &dyn ClaimExtractor,
-        normal: &Normal,
-        by_rule: Vec<Found>,
+        normal: &NormalisedItem,
+        by_rule: Vec<ItemStatement>,
         journal: &Journal,
-    ) -> Result<Vec<Found>, PipelineError> {
+    ) -> Result<Vec<ItemStatement>, PipelineError> {
         let most = services.settings.claims_per_item;
         let data = TextData {
             kind: self.typed.kind,
@@ -97,7 +97,7 @@ impl Source<'_> {
         // The rest is for the search.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
-        let Extracted { kind, mut claims, is_part } = match in_time(until, extractor.extract(&data, until)).await {
+        let Extraction { kind, mut claims, is_part } = match in_time(until, extractor.extract(&data, until)).await {
             Ok(Some(extracted)) => extracted,
             Ok(None) => return Ok(by_rule),
             Err(error) => {
@@ -108,28 +108,28 @@ impl Source<'_> {
         claims.retain(|claim| claim.text.chars().any(char::is_alphabetic));
         claims.truncate(most);
         let count = claims.len();
-        let stand = self.borne_out(services, normal, claims, journal).await?;
-        let kind_told = kind.map_or("of no kind", ClaimKind::as_str);
+        let supported = self.keep_supported(services, normal, claims, journal).await?;
+        let kind_name = kind.map_or("of no kind", ClaimKind::as_str);
         let position = self.typed.position;
         journal.trace(format!(
-            "claims: {} of {count} by {} stand for text {position}, which it calls {kind_told}",
-            stand.len(),
+            "claims: {} of {count} by {} stand for text {position}, which it calls {kind_name}",
+            supported.len(),
             extractor.name(),
         ));
-        if stand.is_empty() && !kind.is_some_and(is_no_fact) {
+        if supported.is_empty() && !kind.is_some_and(is_no_fact) {
             if !by_rule.is_empty() {
                 journal.trace(format!("claims: the rules' stand for text {position}"));
             }
             return Ok(by_rule);
         }
-        Ok(self.of_kind(kind, stand, by_rule, is_part))
+        Ok(self.of_kind(kind, supported, by_rule, is_part))
     }
 
     /// Keeps the claims that the text supports.
-    async fn borne_out(
+    async fn keep_supported(
         &self,
         services: &Services,
-        normal: &Normal,
+        normal: &NormalisedItem,
         claims: Vec<ExtractedClaim>,
         journal: &Journal,
     ) -> Result<Vec<ExtractedClaim>, PipelineError> {
@@ -149,7 +149,7 @@ impl Source<'_> {
             (grounded.collect::<Vec<_>>(), text)
         };
         let (claims, text) = services.on_thread(ground).await?;
-        let mut stand = Vec::with_capacity(claims.len());
+        let mut supported = Vec::with_capacity(claims.len());
         for (claim, own, grounded) in claims {
             let thrown = match grounded {
                 Err(why) => Some(why.to_string()),
@@ -160,14 +160,14 @@ impl Source<'_> {
                 }
             };
             match thrown {
-                None => stand.push(claim),
+                None => supported.push(claim),
                 Some(why) => {
                     metrics::llm_discarded(Purpose::Claims.as_str());
                     journal.trace(format!("claims: {:?} is thrown away: {why}", short(&claim.text)));
                 }
             }
         }
-        Ok(stand)
+        Ok(supported)
     }
 
     /// Assigns kinds, and adds plain facts by rule that no claim covers, so that no label and no harmless claim
@@ -175,19 +175,20 @@ impl Source<'_> {
     fn of_kind(
         &self,
         kind: Option<ClaimKind>,
-        stand: Vec<ExtractedClaim>,
-        by_rule: Vec<Found>,
+        supported: Vec<ExtractedClaim>,
+        by_rule: Vec<ItemStatement>,
         is_part: bool,
-    ) -> Vec<Found> {
+    ) -> Vec<ItemStatement> {
         let language = self.language.as_deref();
         let no_fact = kind.filter(|kind| is_no_fact(*kind));
-        let told: Vec<StatementTerms> = stand.iter().map(|claim| StatementTerms::of(&claim.text, language)).collect();
-        let mut found: Vec<Found> = stand.into_iter().map(|claim| self.found(claim, no_fact)).collect();
+        let covered: Vec<StatementTerms> =
+            supported.iter().map(|claim| StatementTerms::of(&claim.text, language)).collect();
+        let mut found: Vec<ItemStatement> = supported.into_iter().map(|claim| self.found(claim, no_fact)).collect();
         let nothing_else = found.is_empty();
         for mut one in by_rule {
             let own = StatementTerms::of(one.statement.own(), language);
-            let is_told = told.iter().any(|other| own.is_within(other));
-            if is_told {
+            let is_covered = covered.iter().any(|other| own.is_within(other));
+            if is_covered {
                 continue;
             }
             // A linked page is long and the item does not state all of it.
@@ -205,7 +206,7 @@ impl Source<'_> {
         found
     }
 
-    fn found(&self, claim: ExtractedClaim, of_text: Option<ClaimKind>) -> Found {
+    fn found(&self, claim: ExtractedClaim, of_text: Option<ClaimKind>) -> ItemStatement {
         let language = self.language.as_deref();
         let by_rule = statements::statements(&claim.text, None, language, 1).into_iter().next();
         let called = of_text.unwrap_or(claim.kind);
@@ -220,7 +221,7 @@ impl Source<'_> {
             let is_name = entity.chars().any(|c| c.is_uppercase() || c.is_ascii_digit());
             is_name && claim.text.to_lowercase().contains(&entity.to_lowercase())
         };
-        Found {
+        ItemStatement {
             source: self.typed.position,
             language: self.language.clone(),
             entities: claim.entities.iter().filter(|entity| named(entity)).cloned().collect(),
@@ -285,15 +286,15 @@ async fn stances(
 }
 
 /// Returns why a claim is rejected. Rules recognise contradictions, but not paraphrases.
-fn objection(grounded: Grounded, judged: &[Judgement]) -> Option<String> {
+fn objection(grounded: Grounding, judged: &[Judgement]) -> Option<String> {
     let most = |figure: fn(&Judgement) -> f64| judged.iter().map(figure).fold(0.0, f64::max);
     let (entail, contradict) = (most(|one| one.probabilities.entail), most(|one| one.probabilities.contradict));
     if contradict >= CONTRADICTS && contradict > entail {
         return Some(format!("its text says otherwise ({contradict:.2})"));
     }
     let by_model = judged.iter().any(|one| one.judge.as_ref() != RULES);
-    let is_borne_out = grounded.verbatim || !by_model || entail >= LEAST_ENTAILMENT;
-    (!is_borne_out).then(|| format!("its text does not say so ({entail:.2})"))
+    let is_supported = grounded.verbatim || !by_model || entail >= LEAST_ENTAILMENT;
+    (!is_supported).then(|| format!("its text does not say so ({entail:.2})"))
 }
 
 const fn is_no_fact(kind: ClaimKind) -> bool {

@@ -13,7 +13,7 @@ use crate::language::{negation, numbers, tokens};
 const SAME: f64 = 0.85;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ItemStatement {
     pub(super) source: usize,
     pub(super) language: Option<String>,
     pub(super) statement: Statement,
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) by_model: bool,
 }
 
-impl Found {
+impl ItemStatement {
     pub(super) const fn by_rule(source: usize, language: Option<String>, statement: Statement) -> Self {
         Self { source, language, statement, entities: Vec::new(), why_checkable: None, by_model: false }
     }
@@ -33,15 +33,15 @@ impl Found {
     }
 }
 
-struct Print {
+struct ClaimFingerprint {
     stems: HashSet<String>,
     figures: Vec<String>,
     denied: bool,
     names: Vec<String>,
 }
 
-impl Print {
-    fn of(found: &Found) -> Self {
+impl ClaimFingerprint {
+    fn of(found: &ItemStatement) -> Self {
         let (text, language) = (found.statement.own(), found.language.as_deref());
         let mut figures: Vec<String> =
             numbers::quantities(text, language).iter().map(|one| format!("{} {}", one.low, one.high)).collect();
@@ -55,7 +55,7 @@ impl Print {
     }
 
     /// Whether two claims are one: not with other figures, a negation or swapped roles.
-    fn says_the_same(&self, other: &Self) -> bool {
+    fn is_same(&self, other: &Self) -> bool {
         let shared = self.stems.intersection(&other.stems).count() as f64;
         let places = self.names.iter().filter_map(|name| other.names.iter().position(|one| same_key(one, name)));
         self.stems.len().min(other.stems.len()) >= 3
@@ -67,16 +67,17 @@ impl Print {
 }
 
 /// Keeps, of equal claims, the checkable, earlier or longer one. Claims by rule were compared before.
-pub(super) fn each_once(found: &mut Vec<Found>) {
+pub(super) fn each_once(found: &mut Vec<ItemStatement>) {
     if found.iter().all(|one| !one.by_model) {
         return;
     }
-    let mut kept: Vec<(Found, Print)> = Vec::with_capacity(found.len());
+    let mut kept: Vec<(ItemStatement, ClaimFingerprint)> = Vec::with_capacity(found.len());
     for one in found.drain(..) {
-        let print = Print::of(&one);
-        let twin =
-            kept.iter_mut().find(|(known, other)| (known.by_model || one.by_model) && other.says_the_same(&print));
-        let value = |one: &Found, print: &Print| (one.checkable(), std::cmp::Reverse(one.source), print.stems.len());
+        let print = ClaimFingerprint::of(&one);
+        let twin = kept.iter_mut().find(|(known, other)| (known.by_model || one.by_model) && other.is_same(&print));
+        let value = |one: &ItemStatement, print: &ClaimFingerprint| {
+            (one.checkable(), std::cmp::Reverse(one.source), print.stems.len())
+        };
         match twin {
             Some(twin) if value(&one, &print) > value(&twin.0, &twin.1) => *twin = (one, print),
             Some(_) => {}
@@ -90,20 +91,20 @@ pub(super) fn each_once(found: &mut Vec<Found>) {
 mod tests {
     use super::*;
 
-    fn found(text: &str, kind: ClaimKind, source: usize, by_model: bool) -> Found {
+    fn found(text: &str, kind: ClaimKind, source: usize, by_model: bool) -> ItemStatement {
         let statement =
             Statement { text: text.to_owned(), lead: None, kind, check_worthiness: 0.5, original: text.to_owned() };
-        Found { by_model, ..Found::by_rule(source, Some("en".to_owned()), statement) }
+        ItemStatement { by_model, ..ItemStatement::by_rule(source, Some("en".to_owned()), statement) }
     }
 
-    fn left(found: Vec<Found>) -> Vec<(String, usize)> {
+    fn left(found: Vec<ItemStatement>) -> Vec<(String, usize)> {
         let mut found = found;
         each_once(&mut found);
         found.into_iter().map(|one| (one.statement.text, one.source)).collect()
     }
 
     #[test]
-    fn the_richer_of_two_claims_that_say_the_same_stays() {
+    fn richer_claim_is_kept_when_two_are_the_same() {
         let (short, long) = ("The port of Brana closed.", "The port of Brana closed on Monday after a fire.");
         let both = vec![found(short, ClaimKind::Factual, 0, true), found(long, ClaimKind::Factual, 0, true)];
         assert_eq!(left(both), [(long.to_owned(), 0)]);

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, Utc};
 
-use self::found::Found;
+use self::found::ItemStatement;
 use super::embedding::Embedding;
-use super::normalise::Normal;
+use super::normalise::NormalisedItem;
 use super::{Journal, PipelineError, Services};
 use crate::domain::item::{EntityHint, ItemSourceKind, TypedText};
 use crate::domain::verdict::ClaimKind;
@@ -39,7 +39,7 @@ pub(crate) struct Claim {
     pub(crate) profile: Arc<TextProfile>,
     pub(crate) forms: Forms,
     pub(crate) renderings: Renderings,
-    pub(crate) heard: Heard,
+    pub(crate) judgements: JudgementCache,
     /// The date in the claim, otherwise the item's.
     pub(crate) date: Option<DateTime<Utc>>,
 }
@@ -77,24 +77,24 @@ impl Renderings {
 
 /// Judgements of pairs, which the gate and the verdict share. Clones share them too.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<HashMap<Place, (Pair, Judgement)>>>);
+pub(crate) struct JudgementCache(Arc<Mutex<HashMap<PairAddress, (Pair, Judgement)>>>);
 
 /// Addresses of claim and passage, unique while the pair is kept.
-type Place = [usize; 2];
+type PairAddress = [usize; 2];
 
-impl Heard {
-    fn key(pair: &Pair) -> Place {
+impl JudgementCache {
+    fn key(pair: &Pair) -> PairAddress {
         [Arc::as_ptr(&pair.claim).addr(), Arc::as_ptr(&pair.passage).addr()]
     }
 
     pub(crate) fn get(&self, pair: &Pair) -> Option<Judgement> {
-        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.get(&Self::key(pair)).map(|(_, judgement)| judgement.clone())
+        let judgements = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        judgements.get(&Self::key(pair)).map(|(_, judgement)| judgement.clone())
     }
 
     pub(crate) fn keep(&self, pair: &Pair, judgement: &Judgement) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.insert(Self::key(pair), (pair.clone(), judgement.clone()));
+        let mut judgements = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        judgements.insert(Self::key(pair), (pair.clone(), judgement.clone()));
     }
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn main_claim(claims: &[Claim]) -> Option<usize> {
 pub(super) async fn claims(
     services: &Services,
     item: &Item,
-    normal: &Normal,
+    normal: &NormalisedItem,
     journal: &Journal,
 ) -> Result<Vec<Claim>, PipelineError> {
     let most = services.settings.claims_per_item;
@@ -139,7 +139,7 @@ pub(super) async fn claims(
     let found = services.on_thread(move || best_of(found, most)).await?;
     let texts: Vec<&str> = found.iter().map(|one| one.statement.text.as_str()).collect();
     let embeddings = services.embed(&texts, journal).await;
-    let of = OfItem {
+    let of = ClaimBuilder {
         item_id: item.item_id.clone(),
         published_at: item.published_at,
         reference: normal.reference,
@@ -152,7 +152,7 @@ pub(super) async fn claims(
     Ok(claims)
 }
 
-fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option<String>, Vec<Found>)> {
+fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option<String>, Vec<ItemStatement>)> {
     let of_text = |typed: TypedText<'_>| {
         let title = item.title.as_deref().filter(|_| typed.position == 0);
         let language = language_of(typed, main_language);
@@ -163,22 +163,23 @@ fn by_rule(item: &Item, main_language: Option<&str>, most: usize) -> Vec<(Option
             (typed.text, most)
         };
         let found = statements::statements(text, title, language.as_deref(), most).into_iter();
-        let found = found.map(|statement| Found::by_rule(typed.position, language.clone(), statement)).collect();
+        let found =
+            found.map(|statement| ItemStatement::by_rule(typed.position, language.clone(), statement)).collect();
         (language, found)
     };
     item.typed_texts().map(of_text).collect()
 }
 
-fn best_of(found: Vec<Vec<Found>>, most: usize) -> Vec<Found> {
+fn best_of(found: Vec<Vec<ItemStatement>>, most: usize) -> Vec<ItemStatement> {
     let mut seen = HashSet::new();
-    let mut found: Vec<Found> =
+    let mut found: Vec<ItemStatement> =
         found.into_iter().flatten().filter(|one| seen.insert(one.statement.text.to_lowercase())).collect();
     found::each_once(&mut found);
     keep_best(&mut found, most);
     found
 }
 
-struct OfItem {
+struct ClaimBuilder {
     item_id: String,
     published_at: Option<DateTime<Utc>>,
     /// Relative dates count from here.
@@ -186,9 +187,9 @@ struct OfItem {
     entities: Vec<EntityHint>,
 }
 
-impl OfItem {
-    fn claim(&self, found: Found, embedding: Embedding) -> Claim {
-        let Found { source, statement, language, entities, why_checkable, .. } = found;
+impl ClaimBuilder {
+    fn claim(&self, found: ItemStatement, embedding: Embedding) -> Claim {
+        let ItemStatement { source, statement, language, entities, why_checkable, .. } = found;
         let language = language.as_deref();
         let named = entities.iter().map(|name| EntityHint { text: name.clone(), kind: None });
         let hints: Vec<EntityHint> = self.entities.iter().cloned().chain(named).collect();
@@ -205,7 +206,7 @@ impl OfItem {
             profile: Arc::new(profile),
             forms: Forms::default(),
             renderings: Renderings::default(),
-            heard: Heard::default(),
+            judgements: JudgementCache::default(),
             // Other texts have no known date.
             shown: self.published_at.filter(|_| source == 0).map_or_else(
                 || statement.text.clone(),
@@ -247,12 +248,12 @@ fn language_of(typed: TypedText<'_>, main_language: Option<&str>) -> Option<Stri
         return own();
     }
     let head: String = typed.text.chars().take(LANGUAGE_CHARS).collect();
-    let told = detect::detect(&head);
-    told.language.filter(|_| told.confidence >= MIN_LANGUAGE_CONFIDENCE).or_else(own)
+    let detected = detect::detect(&head);
+    detected.language.filter(|_| detected.confidence >= MIN_LANGUAGE_CONFIDENCE).or_else(own)
 }
 
 /// Keeps the most check-worthy claims, in text order.
-fn keep_best(found: &mut Vec<Found>, most: usize) {
+fn keep_best(found: &mut Vec<ItemStatement>, most: usize) {
     if found.len() <= most {
         return;
     }

@@ -7,7 +7,7 @@ use crate::judging::profile::TextProfile;
 use crate::judging::samples::{context, passage};
 use crate::language::dates;
 
-fn says(text: &str) -> JudgedPassage {
+fn judged_passage(text: &str) -> JudgedPassage {
     JudgedPassage { passage: text.to_owned(), num_ok: Some(false), ..passage("paper", 0.05, 0.9) }
 }
 
@@ -18,15 +18,15 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
     let text = "On Tuesday 17 people died in the mine near Oslo.";
     let shown = dates::with_written(text, Some("en"), written);
     assert_ne!(shown, text);
-    let passages = [says("On Tuesday 25 people died in the mine near Oslo.")];
+    let passages = [judged_passage("On Tuesday 25 people died in the mine near Oslo.")];
     let claim = TextProfile::new(text, Some("en"), Some(written), &[]);
     let checks: Vec<NumberCheck> = passages
         .iter()
         .map(|one| numbers::compare(&claim, &TextProfile::new(&one.passage, Some("en"), Some(written), &[])))
         .collect();
     let borne_out = vec![BorneOut { evidence_id: passages[0].evidence_id.clone(), entail: 0.9 }];
-    let asked = Asked { text: "On Tuesday 25 people died in the mine near Oslo.".into(), borne_out };
-    let told = DecisionInput {
+    let asked = ProposalSupport { text: "On Tuesday 25 people died in the mine near Oslo.".into(), borne_out };
+    let input = DecisionInput {
         claim_id: "claim",
         text,
         shown: &shown,
@@ -47,7 +47,7 @@ fn the_day_of_writing_is_shown_and_never_corrected() {
         rules: &[],
         reviews: &[],
     };
-    let result = result(&told, &assess(&context(), &passages, &[]), &Scoring::default(), 5);
+    let result = result(&input, &assess(&context(), &passages, &[]), &Scoring::default(), 5);
     assert_eq!(result.text, shown);
     let correction = result.correction.unwrap();
     assert_eq!(correction.original, text);

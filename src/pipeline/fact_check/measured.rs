@@ -60,9 +60,9 @@ fn rows(part: &str) -> Option<Vec<Row>> {
         let [tweet, _, own, _] = fields.as_slice() else { continue };
         let (Some(text), Some(_)) = (tweets.get(*tweet), verified.get(*own)) else { continue };
         let claim = without_frame(text);
-        let said: HashSet<String> = tokens::content_stems(&claim, Some("en")).into_iter().collect();
+        let own_stems: HashSet<String> = tokens::content_stems(&claim, Some("en")).into_iter().collect();
         let score = |of: &HashSet<String>| -> f64 {
-            let shared = of.intersection(&said).filter_map(|stem| frequency.get(stem.as_str()));
+            let shared = of.intersection(&own_stems).filter_map(|stem| frequency.get(stem.as_str()));
             shared.map(|count| (stems.len() as f64 / count).ln()).sum::<f64>() / (of.len() as f64).sqrt().max(1.0)
         };
         let mut found: Vec<(f64, &String)> = stems.iter().map(|(id, of)| (score(of), *id)).collect();
@@ -89,16 +89,16 @@ fn rows(part: &str) -> Option<Vec<Row>> {
 }
 
 #[derive(Default)]
-struct Called<'a>(BTreeMap<&'a [String; 2], bool>);
+struct MatchedPairs<'a>(BTreeMap<&'a [String; 2], bool>);
 
-impl<'a> Called<'a> {
+impl<'a> MatchedPairs<'a> {
     fn note(&mut self, row: &'a Row, relation: Relation) {
         if matches!(relation, Relation::Same | Relation::Opposite) {
             self.0.insert(&row.pair, row.is_of_it);
         }
     }
 
-    fn told(&self) -> String {
+    fn summary(&self) -> String {
         format!("{} called, {} rightly", self.0.len(), self.right())
     }
 
@@ -107,7 +107,7 @@ impl<'a> Called<'a> {
     }
 }
 
-async fn judged(services: &Services, rows: &[Row]) -> Vec<(Pair, Option<BothWays>)> {
+async fn judged(services: &Services, rows: &[Row]) -> Vec<(Pair, Option<BidirectionalStance>)> {
     let journal = Journal::new(Instant::now(), Duration::from_hours(1), services.clock.now());
     let mut judged = Vec::with_capacity(rows.len());
     for some in rows.chunks(64) {
@@ -119,8 +119,8 @@ async fn judged(services: &Services, rows: &[Row]) -> Vec<(Pair, Option<BothWays
         };
         let pairs: Vec<Pair> =
             some.iter().map(|row| Pair { claim: profile(&row.claim), passage: profile(&row.reviewed) }).collect();
-        let said = both_ways(services, &pairs, &journal).await.unwrap();
-        judged.extend(pairs.into_iter().zip(said));
+        let both = both_ways(services, &pairs, &journal).await.unwrap();
+        judged.extend(pairs.into_iter().zip(both));
     }
     judged
 }
@@ -130,25 +130,25 @@ async fn reviews_are_matched_by_meaning_oftener_than_by_words() {
     let services = crate::app::judging(&Config::built_in(), None).await.unwrap();
     for part in ["dev", "test"] {
         let Some(rows) = rows(part) else { return };
-        let (mut words, mut meaning) = (Called::default(), Called::default());
-        let mut thresholds: BTreeMap<u32, [Called<'_>; 2]> = BTreeMap::new();
-        for (row, (pair, said)) in rows.iter().zip(judged(&services, &rows).await) {
+        let (mut words, mut meaning) = (MatchedPairs::default(), MatchedPairs::default());
+        let mut thresholds: BTreeMap<u32, [MatchedPairs<'_>; 2]> = BTreeMap::new();
+        for (row, (pair, both)) in rows.iter().zip(judged(&services, &rows).await) {
             let (ours, theirs) = (by_words_alone(&pair.claim), by_words_alone(&pair.passage));
             let by_words = fact_checks::relation(&ours, &theirs).0;
             words.note(row, by_words);
-            let by_meaning = said.map_or(by_words, |said| fact_checks::relation_by_meaning(&ours, &theirs, &said).0);
+            let by_meaning = both.map_or(by_words, |both| fact_checks::relation_by_meaning(&ours, &theirs, &both).0);
             meaning.note(row, by_meaning);
-            let weaker = said.map_or(0.0, |said| said.ours.entail.min(said.theirs.entail));
+            let weaker = both.map_or(0.0, |both| both.ours.entail.min(both.theirs.entail));
             for percent in [50, 60, 70, 80, 90] {
                 let [alone, with_rules] = thresholds.entry(percent).or_default();
                 if weaker >= f64::from(percent) / 100.0 {
                     alone.note(row, Relation::Same);
-                    let certain = said.map(|said| {
+                    let certain = both.map(|both| {
                         let sure = |one: StanceProbabilities| StanceProbabilities { entail: 1.0, ..one };
-                        BothWays { ours: sure(said.ours), theirs: sure(said.theirs) }
+                        BidirectionalStance { ours: sure(both.ours), theirs: sure(both.theirs) }
                     });
                     let held =
-                        certain.map_or(by_words, |said| fact_checks::relation_by_meaning(&ours, &theirs, &said).0);
+                        certain.map_or(by_words, |both| fact_checks::relation_by_meaning(&ours, &theirs, &both).0);
                     with_rules.note(row, held);
                 }
             }
@@ -156,12 +156,12 @@ async fn reviews_are_matched_by_meaning_oftener_than_by_words() {
         let pairs: HashSet<&[String; 2]> = rows.iter().map(|row| &row.pair).collect();
         let own = rows.iter().filter(|row| row.is_of_it).map(|row| &row.pair).collect::<HashSet<_>>().len();
         println!("{part}: {own} reviewed claims among {} pairs", pairs.len());
-        println!("  by words: {}; by meaning: {}", words.told(), meaning.told());
+        println!("  by words: {}; by meaning: {}", words.summary(), meaning.summary());
         for (percent, [alone, with_rules]) in &thresholds {
             println!(
                 "  both ways from 0.{percent}: model alone {}; with names and figures {}",
-                alone.told(),
-                with_rules.told()
+                alone.summary(),
+                with_rules.summary()
             );
         }
         assert!(meaning.right() >= words.right(), "{part}");

@@ -7,13 +7,13 @@ use super::*;
 use crate::domain::verdict::RatingClass;
 use crate::domain::{Item, SystemClock};
 use crate::judging::samples::review;
-use crate::outbound::test_server::{Reply, Seen, TestServer, answer, json as reply};
+use crate::outbound::test_server::{Reply, SeenRequest, TestServer, answer, json as reply};
 use crate::outbound::{Gate, GateSettings, HttpClient, NoObserver};
 use crate::pipeline::translate::tests::{Script, translating};
 use crate::providers::google::{self, GoogleSettings};
 
 #[test]
-fn one_page_reviews_a_claim_once_or_says_nothing() {
+fn review_counts_once_when_its_page_repeats_it_and_not_when_ratings_differ() {
     let of = |url: &str, claim: &str, class| {
         let mut one = review("checker", Relation::Same, class, 0.9);
         (one.review.url, one.review.claim) = (url.to_owned(), claim.to_owned());
@@ -38,16 +38,16 @@ async fn claims_of(services: &Services, request: &Request, journal: &Journal) ->
     crate::pipeline::claims::claims(services, &request.item, &normal, journal).await.unwrap()
 }
 
-struct Looked {
+struct LookupResult {
     reviews: Vec<MatchedReview>,
     asked: Vec<String>,
     degraded: Vec<Degradation>,
 }
 
-type Told = (&'static str, &'static str, &'static str);
+type ReviewFixture = (&'static str, &'static str, &'static str);
 
-fn page(told: &[Told]) -> Reply {
-    let claims: Vec<Value> = told
+fn page(reviews: &[ReviewFixture]) -> Reply {
+    let claims: Vec<Value> = reviews
         .iter()
         .enumerate()
         .map(|(number, (claim, rating, language))| {
@@ -63,14 +63,14 @@ async fn look(
     claim: &str,
     known: Vec<(&'static str, &'static str, f64, f64)>,
     translator: Option<&TestServer>,
-    told: impl Fn(&str) -> Reply + Send + Sync + 'static,
-) -> Looked {
-    let query = |seen: &Seen| {
+    reply_to: impl Fn(&str) -> Reply + Send + Sync + 'static,
+) -> LookupResult {
+    let query = |seen: &SeenRequest| {
         let url = url::Url::parse(&format!("http://localhost{}", seen.target())).unwrap();
         let found = url.query_pairs().find(|(name, _)| name == "query").map(|(_, value)| value.into_owned());
         found.unwrap_or_default()
     };
-    let server = TestServer::answering(move |_number, seen| told(&query(seen))).await;
+    let server = TestServer::answering(move |_number, seen| reply_to(&query(seen))).await;
     let script = Arc::new(Script { known, ..Script::default() });
     let mut services = translate::tests::services(script, translator).await;
     let http = HttpClient::live("test").unwrap();
@@ -82,7 +82,7 @@ async fn look(
     let journal = Journal::new(Instant::now(), Duration::from_secs(30), services.clock.now());
     let claims = claims_of(&services, &request, &journal).await;
     let reviews = look_up(&services, &request, &claims, &journal).await.unwrap();
-    Looked {
+    LookupResult {
         reviews: reviews.into_iter().flatten().collect(),
         asked: server.seen().iter().map(query).collect(),
         degraded: journal.degraded(),
@@ -110,7 +110,7 @@ async fn a_paraphrased_review_is_found_where_each_claim_entails_the_other() {
 }
 
 #[tokio::test]
-async fn a_review_of_another_event_is_not_ours_whatever_the_model_says() {
+async fn review_of_another_event_decides_nothing_when_the_model_entails_it() {
     for other in [
         "The mayor of Ostrava secretly sold the city hospital to a foreign bank",
         "The mayor of Tarnuk secretly sold 3 city hospitals to a foreign bank in 2019",

@@ -23,7 +23,7 @@ fn pages(storage: Storage, article: &Article) -> [PreparedPage; 2] {
 }
 
 #[test]
-fn what_a_provider_lets_nobody_keep_is_in_no_row() {
+fn row_omits_the_providers_data_when_its_storage_is_transient() {
     let silent = Article { paragraphs: vec!["A page of few words.".to_owned()], ..Article::default() };
     for page in pages(Storage::Stored, &silent) {
         assert_eq!(page.title.as_deref(), Some("the provider's title"));
@@ -100,7 +100,7 @@ fn a_text_that_was_brought_along_is_a_page_of_the_operators() {
 }
 
 #[test]
-fn a_short_line_beside_prose_is_not_lost() {
+fn short_line_is_kept_when_it_is_next_to_prose() {
     let text = "The Zandor service answers the questions of the whole department.\n\nThe Zandor port is 4711.";
     let page = brought("corpus://handbook/ports.md", text, None);
     assert!(page.passages.iter().any(|passage| passage.text == "The Zandor port is 4711."), "{:?}", page.passages);
@@ -116,7 +116,7 @@ fn the_name_of_a_file_is_none_of_its_words() {
 }
 
 #[test]
-fn a_value_that_is_no_prose_is_judged_as_it_stands() {
+fn value_is_one_passage_when_it_is_not_prose() {
     let page = brought("database://stock/7", "stock of valves: 42", None);
     assert_eq!(page.passages.iter().map(|passage| passage.text.as_str()).collect::<Vec<_>>(), ["stock of valves: 42"]);
     let long = brought("database://stock/8", &"42 ".repeat(500), None);

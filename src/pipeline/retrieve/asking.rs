@@ -15,9 +15,9 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
 use super::choose::{enough, is_about};
-use super::glance::Glances;
+use super::glance::SnippetCache;
 use super::own::OwnSite;
-use super::stages::{Serve, Stage};
+use super::stages::{Stage, StageMode};
 use crate::cache::{Question, SearchCache};
 use crate::domain::Degradation;
 use crate::domain::limits::{MAX_URL_BYTES, is_storable_url};
@@ -52,7 +52,7 @@ pub(super) struct Round<'a> {
     pub(super) cache: &'a SearchCache<Answer>,
     pub(super) latencies: &'a Latencies,
     pub(super) rules: &'a DomainRules,
-    pub(super) glances: &'a Glances,
+    pub(super) snippets: &'a SnippetCache,
     /// No evidence for the item.
     pub(super) own: OwnSite,
     pub(super) wanted: usize,
@@ -90,7 +90,7 @@ impl Finds {
     }
 }
 
-struct Answered<'a> {
+struct QueryOutcome<'a> {
     lane: Lane<'a>,
     outcome: Result<Arc<Answer>, AskError>,
     took: Duration,
@@ -102,7 +102,7 @@ struct Lane<'a> {
     queries: std::vec::IntoIter<Query>,
 }
 
-type Asking<'a> = FuturesUnordered<BoxFuture<'a, Answered<'a>>>;
+type RunningCalls<'a> = FuturesUnordered<BoxFuture<'a, QueryOutcome<'a>>>;
 
 /// Records cost and latency on drop. For an abandoned call the latency is a lower bound.
 struct Call<'a> {
@@ -128,19 +128,19 @@ impl Drop for Call<'_> {
 impl<'r> Round<'r> {
     /// Runs the stages until enough is found. Chosen feeds and sites are never enough if there is an open stage.
     pub(super) async fn search(&'r self, stages: Vec<Stage<'r>>, finds: &mut Finds) {
-        let mut told: Vec<String> = Vec::new();
+        let mut counts: Vec<String> = Vec::new();
         let may_open = stages.iter().any(Stage::is_open);
         for stage in stages {
-            if !stage.is_open() && stage.serve != Serve::Always && enough(&finds.pages, self.wanted) {
+            if !stage.is_open() && stage.mode != StageMode::Always && enough(&finds.pages, self.wanted) {
                 continue;
             }
             let name = stage.name;
             let before = finds.own.len() + finds.pages.len();
             self.stage(stage, finds).await;
-            told.push(format!("{name} {}", finds.own.len() + finds.pages.len() - before));
+            counts.push(format!("{name} {}", finds.own.len() + finds.pages.len() - before));
         }
-        if !told.is_empty() {
-            self.journal.trace(format!("search: new finds by stage: {}", told.join(", ")));
+        if !counts.is_empty() {
+            self.journal.trace(format!("search: new finds by stage: {}", counts.join(", ")));
         }
         // Failures count only if other providers did not compensate.
         let made_up = enough(&finds.pages, self.wanted) && (finds.opened || !may_open);
@@ -152,18 +152,18 @@ impl<'r> Round<'r> {
 
     async fn stage(&'r self, stage: Stage<'r>, finds: &mut Finds) {
         let open = stage.is_open();
-        let Stage { serve, providers, queries, foreign, .. } = stage;
+        let Stage { mode, providers, queries, foreign, .. } = stage;
         let lane = |provider| Lane { provider, queries: queries.clone().into_iter() };
         let mut waiting: VecDeque<Lane<'r>> = providers.into_iter().map(lane).collect();
-        let mut running: Asking<'r> = FuturesUnordered::new();
+        let mut running: RunningCalls<'r> = FuturesUnordered::new();
         let (mut paid, mut served) = (0_usize, false);
         let mut last: Option<(&'static str, Instant)> = None;
         loop {
-            let satisfied = match serve {
-                Serve::All => false,
-                Serve::First => served || enough(&finds.pages, self.wanted),
-                Serve::Always => served,
-                Serve::UntilEnough => served && enough(&finds.pages, self.wanted),
+            let satisfied = match mode {
+                StageMode::All => false,
+                StageMode::First => served || enough(&finds.pages, self.wanted),
+                StageMode::Always => served,
+                StageMode::UntilEnough => served && enough(&finds.pages, self.wanted),
             };
             if satisfied {
                 waiting.clear();
@@ -173,7 +173,7 @@ impl<'r> Round<'r> {
             }
             let next = waiting.iter().position(|lane| paid == 0 || !lane.provider.paid());
             let due = next.and_then(|position| waiting.get(position)).map(|lane| match last {
-                Some((name, since)) if serve != Serve::All && !running.is_empty() => {
+                Some((name, since)) if mode != StageMode::All && !running.is_empty() => {
                     since + self.patience(name, lane.provider.paid())
                 }
                 _ => Instant::now(),
@@ -189,12 +189,12 @@ impl<'r> Round<'r> {
                 }
                 continue;
             }
-            let beside = sleep_until(due.unwrap_or_else(Instant::now));
+            let wait = sleep_until(due.unwrap_or_else(Instant::now));
             let answered = tokio::select! {
                 answered = running.next() => answered,
-                () = beside, if due.is_some() => continue,
+                () = wait, if due.is_some() => continue,
             };
-            let Some(Answered { lane, outcome, took }) = answered else { break };
+            let Some(QueryOutcome { lane, outcome, took }) = answered else { break };
             let provider = lane.provider;
             paid -= usize::from(provider.paid());
             match outcome {
@@ -206,13 +206,13 @@ impl<'r> Round<'r> {
                     waiting.push_front(lane);
                     last = None;
                 }
-                Err(error) => self.failed(provider, &error, took, serve, finds),
+                Err(error) => self.failed(provider, &error, took, mode, finds),
             }
         }
     }
 
     /// Starts the next query; `None` if there is none or the provider cannot be queried.
-    fn put(&'r self, mut lane: Lane<'r>, finds: &mut Finds) -> Option<BoxFuture<'r, Answered<'r>>> {
+    fn put(&'r self, mut lane: Lane<'r>, finds: &mut Finds) -> Option<BoxFuture<'r, QueryOutcome<'r>>> {
         let provider = lane.provider;
         let name = provider.name();
         if let Some(causes) = self.failures_of(name) {
@@ -221,7 +221,7 @@ impl<'r> Round<'r> {
         }
         let (query, key) = loop {
             let query = lane.queries.next()?;
-            if query.language.as_deref().is_some_and(|language| !provider.speaks(language)) {
+            if query.language.as_deref().is_some_and(|language| !provider.accepts(language)) {
                 self.journal.trace(format!("search: {name} not asked, it does not speak the language"));
                 return None;
             }
@@ -243,7 +243,7 @@ impl<'r> Round<'r> {
         Some(Box::pin(async move {
             let started = Instant::now();
             let outcome = self.ask(provider, &query, &key, until).await;
-            Answered { lane, outcome, took: started.elapsed() }
+            QueryOutcome { lane, outcome, took: started.elapsed() }
         }))
     }
 
@@ -307,7 +307,14 @@ impl<'r> Round<'r> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    fn failed(&self, provider: &Arc<dyn Provider>, error: &AskError, took: Duration, serve: Serve, finds: &mut Finds) {
+    fn failed(
+        &self,
+        provider: &Arc<dyn Provider>,
+        error: &AskError,
+        took: Duration,
+        mode: StageMode,
+        finds: &mut Finds,
+    ) {
         let name = provider.name();
         let mut causes = vec![error.degradation(name)];
         // The provider had enough time, so the result names it.
@@ -317,7 +324,7 @@ impl<'r> Round<'r> {
         }
         // A refused query says nothing about the next claim's. A failure in another language must not cost queries in
         // the claims' own.
-        if !matches!(error, AskError::Refused { .. }) && serve != Serve::Always {
+        if !matches!(error, AskError::Refused { .. }) && mode != StageMode::Always {
             self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name, causes.clone());
         }
         finds.fail(provider, causes);
@@ -335,7 +342,7 @@ impl<'r> Round<'r> {
     fn keep(&self, answer: &Answer, foreign: Option<&TextProfile>, finds: &mut Finds) {
         for hit in &answer.hits {
             let Some(mut candidate) = self.candidate(hit) else { continue };
-            let is_of = |claim: &TextProfile| is_about(claim, hit, self.glances);
+            let is_of = |claim: &TextProfile| is_about(claim, hit, self.snippets);
             candidate.about = hit.content.is_some() || is_of(&finds.claim) || foreign.is_some_and(is_of);
             let list = if hit.content.is_some() { &mut finds.own } else { &mut finds.pages };
             if !list.iter().any(|known| known.url == candidate.url) {

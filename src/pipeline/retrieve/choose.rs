@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::glance::{Glances, SnippetAnalysis};
+use super::glance::{SnippetAnalysis, SnippetCache};
 use crate::domain::rules::DomainRules;
 use crate::judging::credibility::credibility;
 use crate::judging::independence;
@@ -44,22 +44,22 @@ pub(super) fn enough(found: &[Candidate], wanted: usize) -> bool {
 
 /// Whether title and snippet contain the claim's names in any alphabet, enough other words, and not only other
 /// figures. True if both are empty.
-pub(super) fn is_about(claim: &TextProfile, hit: &Hit, glances: &Glances) -> bool {
+pub(super) fn is_about(claim: &TextProfile, hit: &Hit, snippets: &SnippetCache) -> bool {
     if hit.title.trim().is_empty() && hit.snippet.trim().is_empty() {
         return true;
     }
-    let said = glances.at(hit);
+    let snippet = snippets.at(hit);
     // Hints may contain other names.
     let own: Vec<(&Entity, &Vec<String>)> =
         claim.entities.iter().zip(&claim.name_stems).filter(|(name, _)| claim.text.contains(&name.text)).collect();
-    let named = own.iter().filter(|(name, _)| said.names(name)).count();
+    let named = own.iter().filter(|(name, _)| snippet.names(name)).count();
     let must = if own.len() <= FEW_NAMES { own.len() } else { (own.len() * 2).div_ceil(3) };
-    if named * 2 < own.len() || figures_of_other_things(claim, &said) {
+    if named * 2 < own.len() || figures_of_other_things(claim, &snippet) {
         return false;
     }
     let of_names = |stem: &String| own.iter().any(|(_, stems)| stems.contains(stem));
     let words: Vec<&String> = claim.words.iter().map(|word| &word.stem).filter(|stem| !of_names(stem)).collect();
-    let shared = words.iter().filter(|stem| said.has_stem(stem)).count();
+    let shared = words.iter().filter(|stem| snippet.has_stem(stem)).count();
     if named < must {
         return shared >= MADE_UP_BY && shared as f64 >= words.len() as f64 * SHARE_FOR_A_NAME;
     }
@@ -67,13 +67,13 @@ pub(super) fn is_about(claim: &TextProfile, hit: &Hit, glances: &Glances) -> boo
     let least = if own.is_empty() && words.len() > 2 { 2.0 } else { 1.0 };
     let fair = (words.len() as f64 * share).floor().max(least).min(words.len() as f64);
     // Two languages share no words, but can share names.
-    shared as f64 >= fair || (named >= 2 && said.is_foreign_to(&claim.text, claim.language.as_deref()))
+    shared as f64 >= fair || (named >= 2 && snippet.is_foreign_to(&claim.text, claim.language.as_deref()))
 }
 
 /// Whether both have figures of one unit, but none agrees or counts the same thing.
-fn figures_of_other_things(claim: &TextProfile, said: &SnippetAnalysis) -> bool {
+fn figures_of_other_things(claim: &TextProfile, snippet: &SnippetAnalysis) -> bool {
     let pairs = || {
-        let of = |ours| said.quantities().iter().map(move |theirs| (ours, theirs));
+        let of = |ours| snippet.quantities().iter().map(move |theirs| (ours, theirs));
         claim.quantities.iter().flat_map(of).filter(|(ours, theirs): &(&Quantity, &Quantity)| ours.unit == theirs.unit)
     };
     let meet = |ours: &Quantity, theirs: &Quantity| {
@@ -93,8 +93,8 @@ fn independent<'a>(found: impl IntoIterator<Item = &'a Candidate>) -> usize {
             .into_iter()
             .map(|token| token.stem)
             .collect();
-        let told = words.len() >= HEADLINE_WORDS && headlines.iter().any(|known| is_same(known, &words));
-        if owners.insert(owner) && !told {
+        let is_copy = words.len() >= HEADLINE_WORDS && headlines.iter().any(|known| is_same(known, &words));
+        if owners.insert(owner) && !is_copy {
             count += 1;
         }
         headlines.push(words);
@@ -221,8 +221,8 @@ mod tests {
 
     fn about(claim: &str, title: &str, snippet: &str) -> bool {
         let profile = |text: &str| TextProfile::new(text, detect::detect(text).language.as_deref(), None, &[]);
-        let said = Hit { snippet: snippet.to_owned(), ..titled("https://a.example/", title).hit };
-        is_about(&profile(claim), &said, &Glances::default())
+        let hit = Hit { snippet: snippet.to_owned(), ..titled("https://a.example/", title).hit };
+        is_about(&profile(claim), &hit, &SnippetCache::default())
     }
 
     #[test]
@@ -251,11 +251,11 @@ mod tests {
         assert!(about(met, "Zelensky and Macron talk in Paris", ""), "in another alphabet, by its names");
         assert!(!about(met, "Zelensky talks to the press", ""), "one name of three");
         assert!(about("The bridge is open.", "The bridge is closed", ""), "who denies it is about it");
-        let spoken =
+        let attributed =
             "The port of Velmora shipped 4200 tonnes of grain in October 2026, the harbour master Ansolek said.";
-        let told = "The port of Velmora shipped 4200 tonnes of grain in October 2026.";
-        assert!(about(spoken, "Velmora", told), "without the one who told of it");
-        assert!(!about(spoken, "Velmora ships grain", ""), "a headline does not make up for a name");
+        let unattributed = "The port of Velmora shipped 4200 tonnes of grain in October 2026.";
+        assert!(about(attributed, "Velmora", unattributed), "without the one who told of it");
+        assert!(!about(attributed, "Velmora ships grain", ""), "a headline does not make up for a name");
         let deaths = "12 people died in the flood in Norvale.";
         assert!(about(deaths, "Flood in Norvale: 15 people died", ""), "another number of the same");
         assert!(!about(deaths, "Norvale flood: 5 recipes for a warm supper", ""), "a number of something else");
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_that_is_on_no_list_is_read_beside_the_trusted_ones() {
+    fn unlisted_site_is_read_second_when_the_others_are_trusted() {
         let rule = |domain: String| DomainRule {
             domain,
             list: DomainList::Allow,

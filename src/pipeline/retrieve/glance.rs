@@ -80,16 +80,16 @@ impl SnippetAnalysis {
 
 /// The analyses of one item, shared by its claims and queries.
 #[derive(Debug, Default)]
-pub(super) struct Glances(Mutex<HashMap<Told, Arc<SnippetAnalysis>>>);
+pub(super) struct SnippetCache(Mutex<HashMap<SnippetKey, Arc<SnippetAnalysis>>>);
 
 /// Title, snippet and language.
-type Told = (String, String, Option<String>);
+type SnippetKey = (String, String, Option<String>);
 
-impl Glances {
+impl SnippetCache {
     pub(super) fn at(&self, hit: &Hit) -> Arc<SnippetAnalysis> {
-        let told = (hit.title.clone(), hit.snippet.clone(), hit.language.clone());
+        let key = (hit.title.clone(), hit.snippet.clone(), hit.language.clone());
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.entry(told).or_insert_with(|| Arc::new(SnippetAnalysis::new(hit))))
+        Arc::clone(known.entry(key).or_insert_with(|| Arc::new(SnippetAnalysis::new(hit))))
     }
 }
 
@@ -123,30 +123,30 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_says_what_a_whole_profile_says() {
+    fn snippet_analysis_equals_the_profile_when_both_read_one_text() {
         let hits = hits();
         assert!(hits.len() > 500, "{}", hits.len());
         for hit in &hits {
-            let glance = SnippetAnalysis::new(hit);
-            let whole = TextProfile::new(&glance.text, hit.language.as_deref(), None, &[]);
+            let snippet = SnippetAnalysis::new(hit);
+            let whole = TextProfile::new(&snippet.text, hit.language.as_deref(), None, &[]);
             let stems: HashSet<String> = whole.words.iter().map(|word| word.stem.clone()).collect();
-            assert_eq!(glance.words().stems, stems, "{}", glance.text);
-            let spoken = whole.sentences.iter().flat_map(|sentence| &sentence.words);
-            let keys: HashSet<String> = spoken.map(|word| names::name_key(&word.text)).collect();
-            assert_eq!(glance.words().keys, keys, "{}", glance.text);
-            assert_eq!(glance.quantities(), whole.quantities, "{}", glance.text);
+            assert_eq!(snippet.words().stems, stems, "{}", snippet.text);
+            let words = whole.sentences.iter().flat_map(|sentence| &sentence.words);
+            let keys: HashSet<String> = words.map(|word| names::name_key(&word.text)).collect();
+            assert_eq!(snippet.words().keys, keys, "{}", snippet.text);
+            assert_eq!(snippet.quantities(), whole.quantities, "{}", snippet.text);
             for name in &whole.entities {
-                assert!(glance.names(name), "{} in {}", name.text, glance.text);
+                assert!(snippet.names(name), "{} in {}", name.text, snippet.text);
             }
         }
     }
 
     #[test]
     fn what_is_found_again_is_not_analysed_again() {
-        let glances = Glances::default();
+        let snippets = SnippetCache::default();
         let [first, other] =
             ["Grain leaves Velmora", "Velmora elects a mayor"].map(|title| titled("https://a.example/", title).hit);
-        assert!(Arc::ptr_eq(&glances.at(&first), &glances.at(&first.clone())));
-        assert!(!Arc::ptr_eq(&glances.at(&first), &glances.at(&other)), "under one address may stand two extracts");
+        assert!(Arc::ptr_eq(&snippets.at(&first), &snippets.at(&first.clone())));
+        assert!(!Arc::ptr_eq(&snippets.at(&first), &snippets.at(&other)), "under one address may stand two extracts");
     }
 }

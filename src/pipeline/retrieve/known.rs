@@ -19,11 +19,11 @@ use crate::inference::llm::sufficiency::{StoredPassage, question, read};
 use crate::judging::independence::ItemText;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
-use crate::judging::sufficiency::{self, KnownPassage, Sufficiency, Wanted, covers_names};
+use crate::judging::sufficiency::{self, KnownPassage, Requirements, Sufficiency, covers_names};
 use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
 use crate::pipeline::judge::{JudgedClaim, JudgingDepth};
-use crate::pipeline::normalise::Normal;
+use crate::pipeline::normalise::NormalisedItem;
 use crate::pipeline::page::{PreparedPage, stem_hash};
 use crate::pipeline::read::{self as reading, ReadPage};
 use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
@@ -33,7 +33,7 @@ use crate::providers::{Hit, Query};
 const CANDIDATES: usize = 20;
 
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct StoredPages {
     pub(super) pages: Vec<ReadPage>,
     /// No other source is needed.
     pub(super) suffices: bool,
@@ -45,16 +45,16 @@ pub(super) struct Known {
 pub(super) async fn look_up(
     services: &Services,
     kinds: &[SourceKind],
-    normal: &Normal,
+    normal: &NormalisedItem,
     claim: &Claim,
     own: &OwnSite,
     rules: &DomainRules,
     until: Instant,
     journal: &Journal,
-) -> Result<Known, PipelineError> {
-    let Some(provider) = &services.providers.knowledge else { return Ok(Known::default()) };
+) -> Result<StoredPages, PipelineError> {
+    let Some(provider) = &services.providers.knowledge else { return Ok(StoredPages::default()) };
     if !selects(kinds, SourceKind::Knowledge) {
-        return Ok(Known::default());
+        return Ok(StoredPages::default());
     }
     let query = Query {
         text: claim.text.clone(),
@@ -72,7 +72,7 @@ pub(super) async fn look_up(
         Ok(answer) => answer,
         Err(error) => {
             journal.trace(format!("knowledge: could not be asked: {error}"));
-            return Ok(Known { failure: Some(error.degradation(provider.name())), ..Known::default() });
+            return Ok(StoredPages { failure: Some(error.degradation(provider.name())), ..StoredPages::default() });
         }
     };
     journal.checked(provider.name());
@@ -80,10 +80,11 @@ pub(super) async fn look_up(
     let parsed = answer.hits.iter().filter_map(|hit| Some((Url::parse(&hit.url).ok()?, hit)));
     let hits: Vec<(Url, &Hit)> = parsed.filter(|(url, _)| !own.holds(url)).collect();
     let urls: Vec<Url> = hits.iter().map(|(url, _)| url.clone()).collect();
-    let mut pages = if urls.is_empty() { Vec::new() } else { reading::known(services, &urls, rules, journal).await? };
-    pages.retain(|read| hits.iter().any(|(url, hit)| *url == read.page.url && speaks_of(claim, hit, &read.page)));
+    let mut pages =
+        if urls.is_empty() { Vec::new() } else { reading::stored_pages(services, &urls, rules, journal).await? };
+    pages.retain(|read| hits.iter().any(|(url, hit)| *url == read.page.url && may_be_about(claim, hit, &read.page)));
     if pages.is_empty() {
-        return Ok(Known::default());
+        return Ok(StoredPages::default());
     }
     let (decided, judged) = gate(services, normal, claim, &pages, rules, journal).await?;
     let text: String = claim.text.chars().take(60).collect();
@@ -113,7 +114,7 @@ pub(super) async fn look_up(
     for read in &pages {
         journal.checked(&read.page.domain);
     }
-    Ok(Known { pages, suffices, failure: None })
+    Ok(StoredPages { pages, suffices, failure: None })
 }
 
 /// Third gate: returns why a language model rejects the stored passages. A no or a failure only costs a search.
@@ -182,7 +183,7 @@ const HEAD: usize = 600;
 
 /// Whether a sentence may be about the event: not if it names only others, and its page none of the claim's names. A
 /// sentence without names ("The bridge is closed.") may contradict.
-fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
+fn may_be_about(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     let names = &claim.profile.entities;
     if names.is_empty() {
         return true;
@@ -190,8 +191,8 @@ fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     let profile = |text: &str| Arc::new(TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]));
     let key = stem_hash(&hit.snippet);
     // The same sentence is found again and again.
-    let (kept, told) = page.told.get_or_init(|| (key, profile(&hit.snippet)));
-    let sentence = if *kept == key { Arc::clone(told) } else { profile(&hit.snippet) };
+    let (kept, profiled) = page.told.get_or_init(|| (key, profile(&hit.snippet)));
+    let sentence = if *kept == key { Arc::clone(profiled) } else { profile(&hit.snippet) };
     if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
         return true;
     }
@@ -204,7 +205,7 @@ fn speaks_of(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
 
 async fn gate(
     services: &Services,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claim: &Claim,
     pages: &[ReadPage],
     rules: &DomainRules,
@@ -217,24 +218,24 @@ async fn gate(
         .map(|((_, text), url)| ItemText { url: url.as_deref(), channel: normal.channel.as_deref(), text })
         .collect();
     let ranked = rank::among_known(services, claim, pages, &item, rules, journal).await?;
-    let beside: Vec<(bool, Arc<PreparedPage>)> = ranked
+    let context: Vec<(bool, Arc<PreparedPage>)> = ranked
         .iter()
         .map(|entry| {
-            let told = if entry.translated { &entry.original } else { &entry.pair.passage };
-            (covers_names(&claim.profile, told), Arc::clone(&entry.read.page))
+            let passage = if entry.translated { &entry.original } else { &entry.pair.passage };
+            (covers_names(&claim.profile, passage), Arc::clone(&entry.read.page))
         })
         .collect();
     let claims = [(claim, ranked)];
-    let heard = async |look: JudgingDepth| -> Result<JudgedClaim, PipelineError> {
+    let judge_at = async |look: JudgingDepth| -> Result<JudgedClaim, PipelineError> {
         let judged = judge::passages_of(services, normal, &claims, look, journal).await?;
         Ok(judged.into_iter().next().unwrap_or_default())
     };
     let scoring = &services.settings.scoring;
     let half_life_days = quality::half_life_days(&claim.profile, &scoring.half_lives);
     let lasting = half_life_days >= scoring.half_lives.lasting && scoring.half_lives.lasting > scoring.half_lives.usual;
-    let enduring = (claim.date.is_some() || lasting) && !sufficiency::speaks_of_now(&claim.profile);
+    let enduring = (claim.date.is_some() || lasting) && !sufficiency::is_about_present(&claim.profile);
     let most = TimeDelta::from_std(services.settings.sufficient_age).unwrap_or(TimeDelta::days(1));
-    let wanted = Wanted {
+    let wanted = Requirements {
         has_figures: !claim.profile.quantities.is_empty() || !claim.profile.dates.is_empty(),
         date: claim.date,
         oldest_reading: sufficiency::oldest_reading(journal.evaluated_at, enduring, half_life_days, most),
@@ -244,20 +245,20 @@ async fn gate(
         conflict: scoring.limits.conflict,
     };
     // No model can supply missing names, figures or sources.
-    let by_rule = heard(JudgingDepth::ByRule).await?;
-    if let Some(lack) = sufficiency::out_of_reach(&known(&by_rule, &beside), &wanted) {
+    let by_rule = judge_at(JudgingDepth::ByRule).await?;
+    if let Some(lack) = sufficiency::out_of_reach(&known_passages(&by_rule, &context), &wanted) {
         return Ok((Sufficiency::Lacking(lack), by_rule.passages));
     }
-    let judged = heard(JudgingDepth::ByModel).await?;
-    Ok((sufficiency::sufficiency(&known(&judged, &beside), &wanted), judged.passages))
+    let judged = judge_at(JudgingDepth::ByModel).await?;
+    Ok((sufficiency::sufficiency(&known_passages(&judged, &context), &wanted), judged.passages))
 }
 
-fn known<'a>(judged: &'a JudgedClaim, beside: &[(bool, Arc<PreparedPage>)]) -> Vec<KnownPassage<'a>> {
+fn known_passages<'a>(judged: &'a JudgedClaim, context: &[(bool, Arc<PreparedPage>)]) -> Vec<KnownPassage<'a>> {
     let of = |(judged, (names_covered, page)): (&'a JudgedPassage, &(bool, Arc<PreparedPage>))| KnownPassage {
         judged,
         names_covered: *names_covered,
         read_at: page.read_at,
         lasting: page.origin == Origin::Kb,
     };
-    judged.passages.iter().zip(beside).map(of).collect()
+    judged.passages.iter().zip(context).map(of).collect()
 }

@@ -9,7 +9,7 @@
 //! * usually two: the best query on trusted sites and as an open search;
 //! * at most W on trusted sites, W on sites of fact-checkers (without a fact-check provider) and W·Q open.
 //!
-//! Each own source gets one more call. A translated query replaces one of the Q and is always sent. Further result
+//! A claim that is no news gets one more call to the encyclopaedia. Each own source gets one more call. A translated query replaces one of the Q and is always sent. Further result
 //! pages and retries are extra; cached answers are free.
 //! Feeds and trusted sites never end a search, because contradicting pages are usually elsewhere.
 
@@ -32,16 +32,16 @@ use tokio::time::Instant;
 
 use self::asking::{Finds, Round};
 use self::choose::share_out;
-use self::glance::Glances;
-use self::known::Known;
+use self::glance::SnippetCache;
+use self::known::StoredPages;
 use self::own::OwnSite;
 use self::stages::{Plan, selects};
 use super::candidate::Candidate;
 use super::claims::{Claim, main_claim};
-use super::languages::{Wanted, in_other_languages, languages_of};
-use super::normalise::Normal;
+use super::languages::{SearchLanguage, in_other_languages, languages_of};
+use super::normalise::NormalisedItem;
 use super::queries::queries;
-use super::read::{Found, ReadPage};
+use super::read::{ReadPage, RetrievalResult};
 use super::{Journal, PipelineError, Request, Services};
 use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
@@ -55,12 +55,12 @@ const SEARCH_SHARE: f64 = 0.6;
 pub(super) async fn retrieve(
     services: &Services,
     request: &Request,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claims: &[Claim],
     journal: &Journal,
-) -> Result<Found, PipelineError> {
+) -> Result<RetrievalResult, PipelineError> {
     let rules = services.rules.current();
-    let nothing = |rules| Ok(Found { rules, ..Found::default() });
+    let nothing = |rules| Ok(RetrievalResult { rules, ..RetrievalResult::default() });
     let kinds = &request.item.source_types;
     if !kinds.is_empty() && kinds.iter().all(|kind| *kind == SourceKind::Factcheck) {
         journal.trace("search: not asked, the item's source_types leave it out");
@@ -77,18 +77,19 @@ pub(super) async fn retrieve(
         kinds,
         rules: &rules,
         without_fact_checks: without_fact_checks(services, journal),
+        now: journal.evaluated_at,
     };
-    let knows = providers.knowledge.is_some() && selects(kinds, SourceKind::Knowledge);
+    let has_store = providers.knowledge.is_some() && selects(kinds, SourceKind::Knowledge);
     let only_known = kinds.iter().all(|kind| matches!(kind, SourceKind::Knowledge | SourceKind::Factcheck));
     let wanted = services.max_sources(&request.item);
     let now = Instant::now();
-    let glances = Glances::default();
+    let snippets = SnippetCache::default();
     let round = Round {
         journal,
         cache: &services.search_cache,
         latencies: &services.latencies,
         rules: &rules,
-        glances: &glances,
+        snippets: &snippets,
         own: OwnSite::of(request.item.url.as_deref(), &rules).linking(request.item.linked(), &rules),
         wanted,
         until: now + journal.ask_until.saturating_duration_since(now).mul_f64(SEARCH_SHARE),
@@ -98,36 +99,36 @@ pub(super) async fn retrieve(
         languages_of(services, &request.item, normal, |language| plan.searches_in(language), journal).await?;
     let asking = |claim| one(services, request, normal, claim, &languages, &plan, &round);
     let searching = join_all(claims.iter().map(asking));
-    let mut per_claim: Vec<(Known, Finds)> = Vec::with_capacity(claims.len());
+    let mut per_claim: Vec<(StoredPages, Finds)> = Vec::with_capacity(claims.len());
     for found in searching.await {
         per_claim.push(found?);
     }
-    let settled = |(claim, (known, _)): (&Claim, &(Known, Finds))| !claim.checkable() || known.suffices;
+    let settled = |(claim, (known, _)): (&Claim, &(StoredPages, Finds))| !claim.checkable() || known.suffices;
     let all_settled = claims.iter().zip(&per_claim).all(settled);
-    let nobody = plan.selected().next().is_none();
-    if nobody && !all_settled && !(knows && !kinds.is_empty() && only_known) {
+    let no_provider = plan.selected().next().is_none();
+    if no_provider && !all_settled && !(has_store && !kinds.is_empty() && only_known) {
         journal.degrade(Degradation::NoProvider);
         journal.trace("search: no search provider is configured");
     }
-    let searched = knows || !nobody;
+    let searched = has_store || !no_provider;
     let page_ttl = TimeDelta::from_std(services.settings.page_ttl).unwrap_or(TimeDelta::days(1));
     let current_since = journal.evaluated_at - page_ttl;
     let (known, candidates) = gather(per_claim, main_claim(claims).unwrap_or(0), wanted, current_since, &rules);
     journal.trace(format!("search: {} page(s) to read, {wanted} wanted", candidates.len()));
-    Ok(Found { known, candidates, rules, searched })
+    Ok(RetrievalResult { known, candidates, rules, searched })
 }
 
 async fn one<'r>(
     services: &'r Services,
     request: &Request,
-    normal: &Normal,
+    normal: &NormalisedItem,
     claim: &Claim,
-    languages: &[Wanted],
+    languages: &[SearchLanguage],
     plan: &'r Plan<'r>,
     round: &'r Round<'r>,
-) -> Result<(Known, Finds), PipelineError> {
+) -> Result<(StoredPages, Finds), PipelineError> {
     if !claim.checkable() {
-        return Ok((Known::default(), Finds::default()));
+        return Ok((StoredPages::default(), Finds::default()));
     }
     let journal = round.journal;
     let known =
@@ -163,7 +164,7 @@ fn without_fact_checks(services: &Services, journal: &Journal) -> bool {
 /// Selects the pages. Stored pages and own texts do not count against the limit. A stored page that was found again
 /// is fetched if older than `current_since`.
 fn gather(
-    per_claim: Vec<(Known, Finds)>,
+    per_claim: Vec<(StoredPages, Finds)>,
     main: usize,
     wanted: usize,
     current_since: DateTime<Utc>,

@@ -13,7 +13,7 @@ use crate::domain::item::SourceKind;
 use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, HttpClient, NoObserver};
 use crate::pipeline::candidate::Candidate;
-use crate::pipeline::queries::Foreign;
+use crate::pipeline::queries::ForeignQuery;
 use crate::providers::{Answer, Content, Hit, Languages, NAMES, Profile, Provider, ProviderKind, Query, Storage};
 
 pub(super) fn query(text: &str) -> Query {
@@ -28,9 +28,9 @@ pub(super) fn query(text: &str) -> Query {
     }
 }
 
-pub(super) fn foreign(text: &str, language: &str) -> Foreign {
+pub(super) fn foreign(text: &str, language: &str) -> ForeignQuery {
     let profile = Arc::new(TextProfile::new(text, Some(language), None, &[]));
-    Foreign { query: Query { language: Some(language.to_owned()), ..query(text) }, profile }
+    ForeignQuery { query: Query { language: Some(language.to_owned()), ..query(text) }, profile }
 }
 
 pub(crate) fn hit(provider: &'static str, url: &str, title: &str, content: Option<Content>) -> Hit {
@@ -57,25 +57,25 @@ pub(super) fn candidate(url: &str) -> Candidate {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Meet {
+pub(super) enum ScriptedAnswer {
     Hits(Vec<Hit>),
     Fails(AskError),
 }
 
 #[derive(Debug)]
-pub(super) struct Scripted {
+pub(super) struct ScriptedProvider {
     profile: Profile,
     cost_usd: f64,
     late: Duration,
     idle: bool,
-    script: Mutex<VecDeque<Meet>>,
+    script: Mutex<VecDeque<ScriptedAnswer>>,
     pub(super) begun: AtomicU32,
     pub(super) ended: AtomicU32,
     gate: Gate,
 }
 
-impl Scripted {
-    pub(super) fn new(name: &str, late: Duration, script: impl IntoIterator<Item = Meet>) -> Self {
+impl ScriptedProvider {
+    pub(super) fn new(name: &str, late: Duration, script: impl IntoIterator<Item = ScriptedAnswer>) -> Self {
         let name = *NAMES.iter().find(|known| **known == name).unwrap();
         let source = match name {
             "feeds" => SourceKind::Feeds,
@@ -133,7 +133,7 @@ impl Scripted {
         self
     }
 
-    pub(super) fn speaking(mut self, languages: &'static [&'static str]) -> Self {
+    pub(super) fn with_languages(mut self, languages: &'static [&'static str]) -> Self {
         self.profile.languages = Languages::Only(languages);
         self
     }
@@ -150,13 +150,13 @@ impl Scripted {
         self.ended.fetch_add(1, Ordering::Relaxed);
         match self.script.lock().unwrap().pop_front() {
             None => Ok(Answer::default()),
-            Some(Meet::Hits(hits)) => Ok(Answer { hits, ..Answer::default() }),
-            Some(Meet::Fails(error)) => Err(error),
+            Some(ScriptedAnswer::Hits(hits)) => Ok(Answer { hits, ..Answer::default() }),
+            Some(ScriptedAnswer::Fails(error)) => Err(error),
         }
     }
 }
 
-impl Provider for Scripted {
+impl Provider for ScriptedProvider {
     fn profile(&self) -> &'static Profile {
         Box::leak(Box::new(self.profile))
     }

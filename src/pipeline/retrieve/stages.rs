@@ -1,19 +1,24 @@
-//! Plans the search for one claim: own material, feeds, trusted sites, sites of fact-checkers, open search, other
-//! languages.
+//! Plans the search for one claim: own material, feeds, encyclopaedia, trusted sites, sites of fact-checkers, open
+//! search, other languages.
 //! The module sends nothing. To add a stage, add a line to [`Plan::stages`].
 
 use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::SourceType;
 use crate::judging::credibility::credibility;
 use crate::judging::profile::TextProfile;
-use crate::pipeline::queries::Foreign;
-use crate::providers::{Provider, Query};
+use crate::pipeline::queries::ForeignQuery;
+use crate::providers::{Provider, Query, wikipedia};
 
 /// GDELT accepts 250 characters; more domains would leave no space for words.
 const DOMAINS_PER_QUERY: usize = 5;
+
+/// A claim about an earlier time is not news.
+const NEWS_AGE: TimeDelta = TimeDelta::days(365);
 
 /// Sites by language, best known first; searched only if the fact-check provider is not available.
 const FACT_CHECKERS: &[(&str, &[&str])] = &[
@@ -36,7 +41,7 @@ const LANGUAGE_OF: &[(&str, &str)] = &[
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Serve {
+pub(super) enum StageMode {
     /// All at once, because each has its own content.
     All,
     /// One answer suffices.
@@ -50,7 +55,7 @@ pub(super) enum Serve {
 #[derive(Debug)]
 pub(super) struct Stage<'a> {
     pub(super) name: &'static str,
-    pub(super) serve: Serve,
+    pub(super) mode: StageMode,
     pub(super) providers: Vec<&'a Arc<dyn Provider>>,
     pub(super) queries: Vec<Query>,
     /// The claim in the queries' language, if that differs.
@@ -60,7 +65,7 @@ pub(super) struct Stage<'a> {
 impl Stage<'_> {
     /// Whether the stage searches openly, not only chosen sites or feeds.
     pub(super) fn is_open(&self) -> bool {
-        self.serve == Serve::UntilEnough
+        self.mode == StageMode::UntilEnough
     }
 }
 
@@ -71,6 +76,7 @@ pub(super) struct Plan<'a> {
     pub(super) kinds: &'a [SourceKind],
     pub(super) rules: &'a DomainRules,
     pub(super) without_fact_checks: bool,
+    pub(super) now: DateTime<Utc>,
 }
 
 pub(super) fn selects(kinds: &[SourceKind], kind: SourceKind) -> bool {
@@ -85,35 +91,49 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn searches_in(&self, language: &str) -> bool {
-        self.of(self.search, |kind| kind != SourceKind::Feeds).iter().any(|provider| provider.speaks(language))
+        self.of(self.search, |kind| kind != SourceKind::Feeds).iter().any(|provider| provider.accepts(language))
     }
 
     /// Returns the stages in order, without empty ones. Each of `others` is a stage.
-    pub(super) fn stages(&self, queries: &[Query], others: &[Foreign]) -> Vec<Stage<'a>> {
+    pub(super) fn stages(&self, queries: &[Query], others: &[ForeignQuery]) -> Vec<Stage<'a>> {
         let best = || queries.first().cloned().into_iter().collect::<Vec<Query>>();
         let language = queries.first().and_then(|query| query.language.as_deref());
         let mut stages = vec![
-            stage("own material", Serve::All, self.of(self.own, |_| true), best()),
-            stage("feeds", Serve::All, self.of(self.search, |kind| kind == SourceKind::Feeds), best()),
+            stage("own material", StageMode::All, self.of(self.own, |_| true), best()),
+            stage("feeds", StageMode::All, self.of(self.search, |kind| kind == SourceKind::Feeds), best()),
         ];
         let web = self.of(self.search, |kind| kind != SourceKind::Feeds);
+        let (encyclopaedias, mut web): (Vec<_>, Vec<_>) =
+            web.into_iter().partition(|one| one.name() == wikipedia::NAME);
+        // A claim without a date, or about an earlier time, is asked there first. For news it is the last free provider.
+        let is_recent =
+            queries.first().and_then(|query| query.around).is_some_and(|around| self.now - around < NEWS_AGE);
+        let all: Vec<&Arc<dyn Provider>> = web.iter().chain(&encyclopaedias).copied().collect();
+        if self.rules.allowlist_only && !self.rules.allowed().iter().any(|domain| domain.ends_with("wikipedia.org")) {
+            // Its pages would be discarded.
+        } else if is_recent || self.rules.allowlist_only {
+            let free = web.iter().take_while(|provider| !provider.paid()).count();
+            web.splice(free..free, encyclopaedias);
+        } else {
+            stages.push(stage("encyclopaedia", StageMode::All, encyclopaedias, best()));
+        }
         let restricting: Vec<&Arc<dyn Provider>> =
             web.iter().copied().filter(|provider| provider.profile().restricts_domains).collect();
         // With an allow list only, every search is on trusted sites.
         if !self.rules.allowlist_only {
             let trusted = restricted(best(), &self.trusted(language));
-            stages.push(stage("trusted sites", Serve::First, restricting.clone(), trusted));
+            stages.push(stage("trusted sites", StageMode::First, restricting.clone(), trusted));
         }
         if self.without_fact_checks && selects(self.kinds, SourceKind::Factcheck) {
             let sites = restricted(best(), &self.fact_checkers(language));
-            stages.push(stage("fact-checkers' sites", Serve::First, restricting, sites));
+            stages.push(stage("fact-checkers' sites", StageMode::First, restricting, sites));
         }
-        stages.push(stage("everything", Serve::UntilEnough, web.clone(), self.only_allowed(queries.to_vec())));
+        stages.push(stage("everything", StageMode::UntilEnough, web.clone(), self.only_allowed(queries.to_vec())));
         // Last: queries in the claim's own language must not wait.
         for other in others {
             let asked = self.only_allowed(vec![other.query.clone()]);
             let foreign = Some(Arc::clone(&other.profile));
-            stages.push(Stage { foreign, ..stage("another language", Serve::Always, web.clone(), asked) });
+            stages.push(Stage { foreign, ..stage("another language", StageMode::Always, all.clone(), asked) });
         }
         stages.retain(|stage| !stage.providers.is_empty() && !stage.queries.is_empty());
         stages
@@ -167,11 +187,11 @@ impl<'a> Plan<'a> {
 
 fn stage<'a>(
     name: &'static str,
-    serve: Serve,
+    mode: StageMode,
     providers: Vec<&'a Arc<dyn Provider>>,
     queries: Vec<Query>,
 ) -> Stage<'a> {
-    Stage { name, serve, providers, queries, foreign: None }
+    Stage { name, mode, providers, queries, foreign: None }
 }
 
 /// Returns nothing without domains.
@@ -183,8 +203,8 @@ fn restricted(queries: Vec<Query>, domains: &[String]) -> Vec<Query> {
 }
 
 fn writes_in(host: &str, language: Option<&str>) -> bool {
-    let told = LANGUAGE_OF.iter().find(|(domain, _)| *domain == host).map(|(_, language)| *language);
-    let own = told.unwrap_or(match host.rsplit('.').next() {
+    let listed = LANGUAGE_OF.iter().find(|(domain, _)| *domain == host).map(|(_, language)| *language);
+    let own = listed.unwrap_or(match host.rsplit('.').next() {
         Some("ua") => "uk",
         Some("ru") => "ru",
         Some("br" | "pt") => "pt",
@@ -197,7 +217,7 @@ fn writes_in(host: &str, language: Option<&str>) -> bool {
 mod tests {
     use std::time::Duration;
 
-    use super::super::samples::{Scripted, foreign, query};
+    use super::super::samples::{ScriptedProvider, foreign, query};
     use super::*;
     use crate::domain::rules::{DomainList, DomainRule};
 
@@ -212,6 +232,10 @@ mod tests {
         DomainRules::new(allowed.iter().map(rule), allowlist_only)
     }
 
+    fn now() -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::days(20_000)
+    }
+
     fn names(plan: &Plan<'_>, queries: &[Query]) -> Vec<(&'static str, Vec<&'static str>)> {
         let stages = plan.stages(queries, &[]);
         stages.iter().map(|stage| (stage.name, stage.providers.iter().map(|one| one.name()).collect())).collect()
@@ -219,16 +243,22 @@ mod tests {
 
     #[test]
     fn own_material_comes_before_trusted_sites_and_everything_behind_them() {
-        let own = [Scripted::provider("corpus"), Scripted::provider("database")];
+        let own = [ScriptedProvider::provider("corpus"), ScriptedProvider::provider("database")];
         let search = [
-            Scripted::provider("feeds"),
-            Scripted::provider("searxng"),
-            Scripted::paid("brave"),
-            Scripted::provider("gdelt"),
+            ScriptedProvider::provider("feeds"),
+            ScriptedProvider::provider("searxng"),
+            ScriptedProvider::paid("brave"),
+            ScriptedProvider::provider("gdelt"),
         ];
         let lists = rules(&["reuters.com"], false);
-        let plan =
-            |kinds, without_fact_checks| Plan { own: &own, search: &search, kinds, rules: &lists, without_fact_checks };
+        let plan = |kinds, without_fact_checks| Plan {
+            own: &own,
+            search: &search,
+            kinds,
+            rules: &lists,
+            without_fact_checks,
+            now: now(),
+        };
         let queries = [query("a"), query("b")];
         let web = vec!["searxng", "gdelt", "brave"];
         assert_eq!(
@@ -251,9 +281,10 @@ mod tests {
 
     #[test]
     fn a_stage_without_domains_is_left_out_and_an_allow_list_alone_makes_one_search() {
-        let search = [Scripted::provider("searxng")];
+        let search = [ScriptedProvider::provider("searxng")];
         let none = rules(&[], false);
-        let plan = |rules| Plan { own: &[], search: &search, kinds: &[], rules, without_fact_checks: false };
+        let plan =
+            |rules| Plan { own: &[], search: &search, kinds: &[], rules, without_fact_checks: false, now: now() };
         let stages = |rules| plan(rules).stages(&[query("a"), query("b")], &[]);
         assert_eq!(stages(&none).iter().map(|stage| stage.name).collect::<Vec<_>>(), ["everything"]);
         let only = rules(&["a.com", "b.com", "c.com", "d.com", "e.com", "f.com"], true);
@@ -264,24 +295,46 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_asked_in_every_further_language_behind_everything() {
-        let search = [Scripted::provider("searxng")];
+    fn encyclopaedia_is_asked_first_when_claim_is_no_news() {
+        let search = [
+            ScriptedProvider::provider("wikipedia"),
+            ScriptedProvider::provider("gdelt"),
+            ScriptedProvider::paid("brave"),
+        ];
         let lists = rules(&[], false);
-        let plan = Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false };
-        let stages = plan.stages(&[query("Cyprus")], &[foreign("Η Κύπρος", "el"), foreign("c", "de")]);
-        let told: Vec<(&str, &str)> = stages.iter().map(|stage| (stage.name, stage.queries[0].text.as_str())).collect();
-        assert_eq!(told, [("everything", "Cyprus"), ("another language", "Η Κύπρος"), ("another language", "c")]);
-        assert_eq!((stages[1].serve, stages[1].is_open()), (Serve::Always, false));
+        let plan =
+            Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false, now: now() };
+        let of = |days: i64| Query { around: Some(now() - TimeDelta::days(days)), ..query("a") };
+        let first = [("encyclopaedia", vec!["wikipedia"]), ("everything", vec!["gdelt", "brave"])];
+        assert_eq!(names(&plan, &[query("a")]), first);
+        assert_eq!(names(&plan, &[of(20_000)]), first, "a claim about an earlier time");
+        assert_eq!(names(&plan, &[of(3)]), [("everything", vec!["gdelt", "wikipedia", "brave"])]);
+        let only = rules(&["bbc.com"], true);
+        assert_eq!(names(&Plan { rules: &only, ..plan }, &[of(3)]), [("everything", vec!["gdelt", "brave"])]);
     }
 
     #[test]
-    fn a_language_is_searched_in_where_somebody_who_is_asked_speaks_it() {
-        let own = [Scripted::provider("corpus")];
-        let german: Arc<dyn Provider> = Arc::new(Scripted::new("searxng", Duration::ZERO, []).speaking(&["de"]));
-        let search = [Scripted::provider("feeds"), german];
+    fn a_claim_is_asked_in_every_further_language_behind_everything() {
+        let search = [ScriptedProvider::provider("searxng")];
+        let lists = rules(&[], false);
+        let plan =
+            Plan { own: &[], search: &search, kinds: &[], rules: &lists, without_fact_checks: false, now: now() };
+        let stages = plan.stages(&[query("Cyprus")], &[foreign("Η Κύπρος", "el"), foreign("c", "de")]);
+        let sent: Vec<(&str, &str)> = stages.iter().map(|stage| (stage.name, stage.queries[0].text.as_str())).collect();
+        assert_eq!(sent, [("everything", "Cyprus"), ("another language", "Η Κύπρος"), ("another language", "c")]);
+        assert_eq!((stages[1].mode, stages[1].is_open()), (StageMode::Always, false));
+    }
+
+    #[test]
+    fn language_is_searched_when_a_selected_provider_supports_it() {
+        let own = [ScriptedProvider::provider("corpus")];
+        let german: Arc<dyn Provider> =
+            Arc::new(ScriptedProvider::new("searxng", Duration::ZERO, []).with_languages(&["de"]));
+        let search = [ScriptedProvider::provider("feeds"), german];
         let lists = rules(&[], false);
         let searched = |kinds, language| {
-            Plan { own: &own, search: &search, kinds, rules: &lists, without_fact_checks: false }.searches_in(language)
+            Plan { own: &own, search: &search, kinds, rules: &lists, without_fact_checks: false, now: now() }
+                .searches_in(language)
         };
         assert!(searched(&[], "de") && searched(&[SourceKind::Web], "de"));
         assert!(!searched(&[], "el"), "neither feeds nor a folder search the web");
@@ -292,7 +345,7 @@ mod tests {
     fn trusted_sites_are_those_of_the_claims_language() {
         let lists =
             rules(&["pravda.com.ua", "reuters.com", "meduza.io", "nature.com", "bbc.com", "*.gov", "dw.com"], false);
-        let plan = Plan { own: &[], search: &[], kinds: &[], rules: &lists, without_fact_checks: false };
+        let plan = Plan { own: &[], search: &[], kinds: &[], rules: &lists, without_fact_checks: false, now: now() };
         assert_eq!(plan.trusted(Some("uk"))[0], "pravda.com.ua");
         assert_eq!(plan.trusted(Some("ru"))[0], "meduza.io");
         assert_eq!(plan.trusted(Some("en"))[..3], ["bbc.com", "reuters.com", "dw.com"]);

@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::{Showable, shares};
+use super::{ShowableCounts, shares};
 
-fn claims(of: &[(usize, usize)]) -> Vec<Showable> {
-    of.iter().map(|(cited, all)| Showable { cited: *cited, all: *all }).collect()
+fn claims(of: &[(usize, usize)]) -> Vec<ShowableCounts> {
+    of.iter().map(|(cited, all)| ShowableCounts { cited: *cited, all: *all }).collect()
 }
 
 #[test]

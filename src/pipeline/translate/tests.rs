@@ -96,7 +96,7 @@ async fn judged(services: &Services, texts: &[&str]) -> ClaimResult {
 }
 
 #[tokio::test]
-async fn a_claim_and_a_passage_that_no_model_reads_are_judged_in_translation_and_said_so() {
+async fn judge_is_marked_as_translated_when_no_model_reads_claim_and_passage() {
     let server = translating(KNOWN).await;
     let script = script();
     let services = services(Arc::clone(&script), Some(&server)).await;

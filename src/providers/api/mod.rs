@@ -12,9 +12,9 @@ use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 use url::Url;
 
-use self::wire::{Address, Expected, Place};
+use self::wire::{Address, Comparison, JsonPath};
 use super::statement::{Keywords, Statement};
-use super::{Answer, Content, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Content, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::{ApiEndpoint, ApiKey};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
@@ -64,9 +64,9 @@ pub struct BadEndpoint {
 struct Endpoint {
     name: String,
     address: Address,
-    place: Place,
+    path: JsonPath,
     statement: Statement,
-    expected: Option<Expected>,
+    expected: Option<Comparison>,
     keywords: Keywords,
     credibility: f64,
     key: Option<(HeaderName, ApiKey)>,
@@ -86,13 +86,13 @@ pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
 fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
     let bad = |key, detail| BadEndpoint { endpoint: config.name.clone(), key, detail };
     let address = Address::new(&config.url).map_err(|detail| bad("url", detail))?;
-    let place = Place::new(&config.path).map_err(|detail| bad("path", detail))?;
+    let path = JsonPath::new(&config.path).map_err(|detail| bad("path", detail))?;
     let statement = Statement::new(&config.statement).map_err(|detail| bad("statement", detail))?;
     if let Some(other) = statement.places().find(|name| !matches!(*name, "value" | "entity" | "query")) {
         return Err(bad("statement", format!("knows no {{{other}}}; use {{value}}, {{entity}} and {{query}}")));
     }
     let expected = match (config.expected, config.value.as_deref()) {
-        (Some(how), with) => Some(Expected::new(how, with).map_err(|detail| bad("value", detail))?),
+        (Some(how), with) => Some(Comparison::new(how, with).map_err(|detail| bad("value", detail))?),
         (None, Some(_)) => {
             return Err(bad("value", "is compared with nothing; set expected, or take it out".to_owned()));
         }
@@ -113,7 +113,7 @@ fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
     };
     let keywords = Keywords::new(&config.keywords);
     let (name, credibility) = (config.name, config.credibility);
-    Ok(Endpoint { name, address, place, statement, expected, keywords, credibility, key, gate })
+    Ok(Endpoint { name, address, path, statement, expected, keywords, credibility, key, gate })
 }
 
 impl Endpoint {
@@ -146,12 +146,12 @@ impl Endpoint {
         if let Some(error) = response.status_error() {
             return Err(error);
         }
-        let answer: Value = if self.place.is_in_a_list() {
+        let answer: Value = if self.path.is_in_a_list() {
             super::wire::json_of_any_shape(response)?
         } else {
             super::wire::json(response)?
         };
-        if let Some(detail) = wire::refusal(&answer, &self.place) {
+        if let Some(detail) = wire::refusal(&answer, &self.path) {
             return Err(AskError::CouldNotAsk { detail });
         }
         let Some(text) = self.text(&answer, query) else { return Ok(None) };
@@ -180,19 +180,19 @@ impl Endpoint {
 
     /// Returns the sentences of the response; `None` if there are none.
     fn text(&self, answer: &Value, query: &Query) -> Option<String> {
-        let Some(value) = self.place.in_answer(answer) else {
+        let Some(value) = self.path.in_answer(answer) else {
             // If the parent is missing too, the response has another shape and does not answer the query.
-            let asked = self.expected.as_ref().is_some_and(Expected::asks_for_existence);
-            let told = asked && self.place.parent_in(answer);
+            let asked = self.expected.as_ref().is_some_and(Comparison::asks_for_existence);
+            let is_missing = asked && self.path.parent_in(answer);
             let of = query.terms.first().map(|entity| format!(" for {entity}")).unwrap_or_default();
-            return told.then(|| format!("There is no {}{of}.", self.place.last()));
+            return is_missing.then(|| format!("There is no {}{of}.", self.path.last()));
         };
         let sentence = self.statement.fill(|name| match name {
             "value" => wire::shown(value),
             "entity" => query.terms.first().cloned(),
             _ => Some(query.text.clone()),
         })?;
-        let compared = self.expected.as_ref().and_then(|expected| expected.told(value, query));
+        let compared = self.expected.as_ref().and_then(|expected| expected.describe(value, query));
         let text: Vec<String> = [Some(sentence), compared].into_iter().flatten().collect();
         Some(super::wire::one_line(&text.join(" ")))
     }
@@ -233,7 +233,7 @@ impl Provider for Api {
     fn cache_key(&self, query: &Query) -> String {
         let asked = self.endpoints.iter().filter_map(|endpoint| {
             let url = endpoint.address(query)?;
-            let words = endpoint.expected.is_some() || endpoint.statement.places().any(|place| place == "query");
+            let words = endpoint.expected.is_some() || endpoint.statement.places().any(|path| path == "query");
             Some(format!("{} {url} {}", endpoint.name, if words { query.text.as_str() } else { "" }))
         });
         let parts: Vec<String> = std::iter::once(NAME.to_owned()).chain(asked).collect();
@@ -245,7 +245,7 @@ impl Provider for Api {
     }
 
     /// Queries every endpoint, also those whose keywords do not match.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         Box::pin(async move {
             let question = probe::question();
             let asked = self.endpoints.iter().filter_map(|one| Some((one, one.address.of(&question)?)));

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::super::contract::{self, Bench, Habits, KEY, Subject, Tested};
+use super::super::contract::{self, Habits, KEY, Setup, Subject, TestedProvider};
 use super::*;
 use crate::config::Expectation;
 use crate::outbound::ledger::LocalLedger;
@@ -48,10 +48,10 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
-    Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
+    TestedProvider {
         subject: subject(),
-        habits: Habits { title: Some("41.5 hryvnias"), tells_one_value: true, ..Habits::default() },
+        habits: Habits { title: Some("41.5 hryvnias"), returns_one_value: true, ..Habits::default() },
     }
 }
 
@@ -60,7 +60,7 @@ async fn keeps_the_provider_contract() {
     contract::keeps_the_contract_with(tested()).await;
 }
 
-async fn told(endpoint: ApiEndpoint, body: &str, query: &Query) -> Option<String> {
+async fn read(endpoint: ApiEndpoint, body: &str, query: &Query) -> Option<String> {
     let server = TestServer::start([json(body)]).await;
     let endpoint = ApiEndpoint { url: format!("{}v1", server.url), ..endpoint };
     let answer = ask(&build(endpoint), query).await.unwrap();
@@ -85,9 +85,9 @@ fn claim(text: &str, entity: &str) -> Query {
 
 #[tokio::test]
 async fn a_hit_is_a_sentence_of_now_with_the_endpoints_address() {
-    let bench = Bench::start(&subject(), [json(SUCCESS)]).await;
-    let hits = bench.ask(&claim("The euro costs 40 hryvnias", "euro/€ & more")).await.unwrap().hits;
-    assert_eq!(bench.server.seen()[0].target(), "/v1?q=euro%2F%E2%82%AC%20%26%20more");
+    let setup = Setup::start(&subject(), [json(SUCCESS)]).await;
+    let hits = setup.ask(&claim("The euro costs 40 hryvnias", "euro/€ & more")).await.unwrap().hits;
+    assert_eq!(setup.server.seen()[0].target(), "/v1?q=euro%2F%E2%82%AC%20%26%20more");
     assert_eq!(hits[0].url, "api://rates/v1?q=euro%2F%E2%82%AC%20%26%20more", "no page of the web is called that");
     assert_eq!(hits[0].title, "rates at 127.0.0.1");
     assert!((contract::now() - hits[0].published_at.unwrap()).num_seconds() < 60);
@@ -97,7 +97,7 @@ async fn a_hit_is_a_sentence_of_now_with_the_endpoints_address() {
 }
 
 #[tokio::test]
-async fn every_comparison_is_told_as_it_holds() {
+async fn sentence_states_comparison_when_value_is_expected() {
     let query = claim("The rate is above 40", "Euro");
     let cases = [
         (Expectation::Greater, "{number}", "41.5 is greater than 40."),
@@ -111,24 +111,24 @@ async fn every_comparison_is_told_as_it_holds() {
     ];
     for (expected, value, sentence) in cases {
         let endpoint = ApiEndpoint { expected: Some(expected), value: Some(value.to_owned()), ..config("") };
-        let told = told(endpoint, SUCCESS, &query).await.unwrap();
-        assert_eq!(told, format!("The rate of Euro is 41.5. {sentence}"));
+        let text = read(endpoint, SUCCESS, &query).await.unwrap();
+        assert_eq!(text, format!("The rate of Euro is 41.5. {sentence}"));
     }
     let exists = || ApiEndpoint { expected: Some(Expectation::Exists), ..config("") };
-    assert_eq!(told(exists(), SUCCESS, &query).await.unwrap(), "The rate of Euro is 41.5.");
+    assert_eq!(read(exists(), SUCCESS, &query).await.unwrap(), "The rate of Euro is 41.5.");
     let missing = r#"{"data":{"rates":[{}]}}"#;
-    assert_eq!(told(exists(), missing, &query).await.unwrap(), "There is no value for Euro.");
+    assert_eq!(read(exists(), missing, &query).await.unwrap(), "There is no value for Euro.");
     for other in ["{}", r#"{"data":null}"#, r#"{"data":{"rates":[3]}}"#, r#"{"status":"loading"}"#] {
-        assert_eq!(told(exists(), other, &query).await, None, "of another shape, it says nothing: {other}");
+        assert_eq!(read(exists(), other, &query).await, None, "of another shape, it says nothing: {other}");
     }
     let words = r#"{"data":{"rates":[{"value":["Open","Free"]}]}}"#;
     let listed = ApiEndpoint { expected: Some(Expectation::Equals), value: Some("free".into()), ..config("") };
     assert_eq!(
-        told(listed, words, &query).await.unwrap(),
+        read(listed, words, &query).await.unwrap(),
         "The rate of Euro is Open, Free. Open, Free is equal to free."
     );
     let unlike = ApiEndpoint { expected: Some(Expectation::Less), value: Some("5".into()), ..config("") };
-    assert_eq!(told(unlike, words, &query).await.unwrap(), "The rate of Euro is Open, Free.");
+    assert_eq!(read(unlike, words, &query).await.unwrap(), "The rate of Euro is Open, Free.");
 }
 
 #[tokio::test]
@@ -174,14 +174,14 @@ async fn an_error_in_the_answer_is_no_word_on_the_claim() {
         r#"{"error":null,"errors":[],"data":{"rates":[{"value":41.5}]}}"#,
         r#"{"error":0,"data":{"rates":[{"value":41.5}]}}"#,
     ] {
-        assert_eq!(told(exists.clone(), body, &query).await.unwrap(), "The rate of Euro is 41.5.");
+        assert_eq!(read(exists.clone(), body, &query).await.unwrap(), "The rate of Euro is 41.5.");
     }
     let wished = ApiEndpoint { path: "error.count".into(), ..config("") };
-    assert_eq!(told(wished, r#"{"error":{"count":3}}"#, &query).await.unwrap(), "The rate of Euro is 3.");
+    assert_eq!(read(wished, r#"{"error":{"count":3}}"#, &query).await.unwrap(), "The rate of Euro is 3.");
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_down_is_named_beside_the_others_value() {
+async fn answer_names_failed_endpoint_when_others_have_a_value() {
     let (up, down) = (TestServer::start([json(SUCCESS)]).await, TestServer::start([answer(503, &[], "")]).await);
     let gate = || {
         let settings = GateSettings { rpm: 60_000, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
@@ -240,15 +240,15 @@ async fn a_list_is_read_where_the_path_begins_in_one() {
     let listed = |path: &str| ApiEndpoint { path: path.to_owned(), ..config("") };
     let query = claim("a rate", "Euro");
     for path in ["[1].rate", "$[1].rate", "/1/rate"] {
-        let told = told(listed(path), r#"[{"rate":1},{"rate":41.5}]"#, &query).await.unwrap();
-        assert_eq!(told, "The rate of Euro is 41.5.");
+        let text = read(listed(path), r#"[{"rate":1},{"rate":41.5}]"#, &query).await.unwrap();
+        assert_eq!(text, "The rate of Euro is 41.5.");
     }
-    assert_eq!(told(listed("[1].rate"), "[]", &query).await, None, "an empty list says nothing");
+    assert_eq!(read(listed("[1].rate"), "[]", &query).await, None, "an empty list says nothing");
 }
 
 #[test]
-fn what_cannot_work_is_told_with_its_mend() {
-    let told = |change: &dyn Fn(&mut ApiEndpoint)| {
+fn error_names_fix_when_endpoint_cannot_work() {
+    let error = |change: &dyn Fn(&mut ApiEndpoint)| {
         let mut endpoint = config("https://a.example/v1?q={query}");
         change(&mut endpoint);
         let clock = Arc::new(crate::domain::SystemClock);
@@ -256,34 +256,34 @@ fn what_cannot_work_is_told_with_its_mend() {
         let gate = Gate::new(gate_settings(Duration::ZERO), http, clock, Arc::new(NoObserver));
         new(vec![(endpoint, gate)]).err().map(|error| error.to_string()).unwrap_or_default()
     };
-    assert_eq!(told(&|_| {}), "");
-    assert!(told(&|one| one.url = "https://{entity}.example/".into()).contains("host"));
-    assert!(told(&|one| one.url = "https://a.example/?q={claim}".into()).contains("{query} and {entity}"));
-    assert!(told(&|one| one.url = "https://a.example/?api_key=abc".into()).contains("key_header"));
-    assert!(told(&|one| one.url = "https://u:p@a.example/".into()).contains("key_header"));
-    assert!(told(&|one| one.url = "file:///etc/passwd".into()).contains("http"));
-    assert!(told(&|one| one.path = "a..b".into()).contains("/a/b/0"));
-    assert!(told(&|one| one.statement = "It is {price}.".into()).contains("{value}"));
-    assert!(told(&|one| one.value = Some("5".into())).contains("set expected"));
-    assert!(told(&|one| one.expected = Some(Expectation::Greater)).contains("needs a value"));
+    assert_eq!(error(&|_| {}), "");
+    assert!(error(&|one| one.url = "https://{entity}.example/".into()).contains("host"));
+    assert!(error(&|one| one.url = "https://a.example/?q={claim}".into()).contains("{query} and {entity}"));
+    assert!(error(&|one| one.url = "https://a.example/?api_key=abc".into()).contains("key_header"));
+    assert!(error(&|one| one.url = "https://u:p@a.example/".into()).contains("key_header"));
+    assert!(error(&|one| one.url = "file:///etc/passwd".into()).contains("http"));
+    assert!(error(&|one| one.path = "a..b".into()).contains("/a/b/0"));
+    assert!(error(&|one| one.statement = "It is {price}.".into()).contains("{value}"));
+    assert!(error(&|one| one.value = Some("5".into())).contains("set expected"));
+    assert!(error(&|one| one.expected = Some(Expectation::Greater)).contains("needs a value"));
     assert!(
-        told(&|one| {
+        error(&|one| {
             one.expected = Some(Expectation::Matches);
             one.value = Some("(".into());
         })
         .contains("regular expression")
     );
-    assert!(told(&|one| one.key_header = Some("X-Key".into())).contains("ENRICHMENT_API_RATES_API_KEY"));
+    assert!(error(&|one| one.key_header = Some("X-Key".into())).contains("ENRICHMENT_API_RATES_API_KEY"));
 }
 
 #[test]
 fn paths_are_read_in_both_forms() {
     let answer = serde_json::json!({"a": {"b": [1, {"c.d": 2}], "x/y": 3}});
-    let at = |path: &str| Place::new(path).unwrap().in_answer(&answer).and_then(Value::as_i64);
+    let at = |path: &str| JsonPath::new(path).unwrap().in_answer(&answer).and_then(Value::as_i64);
     assert_eq!((at("a.b[0]"), at("$.a.b[0]"), at("/a/b/0")), (Some(1), Some(1), Some(1)));
     assert_eq!((at("/a/b/1/c.d"), at("a.x/y"), at("a.b[7]"), at("a.z")), (Some(2), Some(3), None, None));
     for wrong in ["a.b[x]", "a[0", "a.[0]", ".a", "a[0]b"] {
-        assert!(Place::new(wrong).is_err(), "{wrong}");
+        assert!(JsonPath::new(wrong).is_err(), "{wrong}");
     }
 }
 

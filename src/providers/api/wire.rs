@@ -86,11 +86,11 @@ fn encoded(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The place of a value: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
+/// The path of a value: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place(String);
+pub(super) struct JsonPath(String);
 
-impl Place {
+impl JsonPath {
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.starts_with('/') {
             return Ok(Self(text.to_owned()));
@@ -144,11 +144,11 @@ impl Place {
 }
 
 /// Returns the failure that a response with status 200 reports under `error` or `errors`, unless the operator chose
-/// that field as the place.
-pub(super) fn refusal(answer: &Value, place: &Place) -> Option<String> {
-    ["error", "errors"].into_iter().filter(|name| !place.begins_with(name)).find_map(|name| {
-        let told = answer.get(name)?;
-        let is_failure = match told {
+/// that field as the path.
+pub(super) fn refusal(answer: &Value, path: &JsonPath) -> Option<String> {
+    ["error", "errors"].into_iter().filter(|name| !path.begins_with(name)).find_map(|name| {
+        let value = answer.get(name)?;
+        let is_failure = match value {
             Value::Null | Value::Bool(false) => false,
             Value::Bool(true) => true,
             Value::Number(code) => code.as_f64() != Some(0.0),
@@ -156,7 +156,7 @@ pub(super) fn refusal(answer: &Value, place: &Place) -> Option<String> {
             Value::Array(several) => !several.is_empty(),
             Value::Object(fields) => !fields.is_empty(),
         };
-        is_failure.then(|| format!("it answers with {name}: {}", excerpt(&told.to_string())))
+        is_failure.then(|| format!("it answers with {name}: {}", excerpt(&value.to_string())))
     })
 }
 
@@ -177,13 +177,13 @@ pub(super) fn shown(value: &Value) -> Option<String> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Expected {
+pub(super) struct Comparison {
     how: Expectation,
-    with: With,
+    with: Operand,
 }
 
 #[derive(Debug, Clone)]
-enum With {
+enum Operand {
     Nothing,
     Text(String),
     /// The claim's first number.
@@ -191,36 +191,36 @@ enum With {
     Pattern(Regex),
 }
 
-impl Expected {
+impl Comparison {
     /// Parses and checks it; the error is for the operator.
     pub(super) fn new(how: Expectation, with: Option<&str>) -> Result<Self, String> {
         let with = match (how, with.map(str::trim)) {
-            (Expectation::Exists, None) => With::Nothing,
+            (Expectation::Exists, None) => Operand::Nothing,
             (Expectation::Exists, Some(_)) => return Err("exists takes no value; take it out".to_owned()),
             (_, None | Some("")) => return Err(format!("{how} needs a value: a text, a number or {{number}}")),
             (Expectation::Matches, Some(pattern)) => {
-                With::Pattern(Regex::new(pattern).map_err(|error| format!("is no regular expression ({error})"))?)
+                Operand::Pattern(Regex::new(pattern).map_err(|error| format!("is no regular expression ({error})"))?)
             }
-            (_, Some("{number}")) => With::Number,
+            (_, Some("{number}")) => Operand::Number,
             (Expectation::Greater | Expectation::Less, Some(text)) if number(text).is_none() => {
                 return Err(format!("{how} needs a number, and {text:?} is none"));
             }
-            (_, Some(text)) => With::Text(text.to_owned()),
+            (_, Some(text)) => Operand::Text(text.to_owned()),
         };
         Ok(Self { how, with })
     }
 
     /// Returns a sentence on whether the value is as expected; `None` if they cannot be compared.
-    pub(super) fn told(&self, value: &Value, query: &Query) -> Option<String> {
+    pub(super) fn describe(&self, value: &Value, query: &Query) -> Option<String> {
         let found = shown(value)?;
         let (wanted, pattern) = match &self.with {
-            With::Nothing => return None,
-            With::Text(text) => (text.clone(), None),
-            With::Number => {
+            Operand::Nothing => return None,
+            Operand::Text(text) => (text.clone(), None),
+            Operand::Number => {
                 let quantities = quantities(&query.text, query.language.as_deref());
                 (quantities.first()?.low.to_string(), None)
             }
-            With::Pattern(pattern) => (pattern.as_str().to_owned(), Some(pattern)),
+            Operand::Pattern(pattern) => (pattern.as_str().to_owned(), Some(pattern)),
         };
         let numbers = || Some((number(&found)?, number(&wanted)?));
         let same = |text: &str| match (number(text), number(&wanted)) {

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use url::Url;
 
 use self::wire::{Index, Results};
-use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
@@ -135,13 +135,13 @@ impl Provider for Brave {
         Box::pin(self.search(query, asker))
     }
 
-    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         Box::pin(async move {
             if self.paid() && !paid {
                 return probe::reachable(&self.gate, &self.settings.base_url, asker).await;
             }
             let answer = self.search(&probe::question(), asker).await?;
-            Ok(Probed::Answered { failed: answer.failed })
+            Ok(ProbeResult::Answered { failed: answer.failed })
         })
     }
 

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, KEY, Setup, Subject, TestedProvider, query};
 
 /// Constructed from the official types.
 const WEB: &str = r#"{"type":"search","query":{"original":"x","altered":null},
@@ -59,17 +59,17 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
-    Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
+    TestedProvider {
         subject: subject(),
         habits: Habits { title: Some("A &amp; B"), endless: Some(ENDLESS), ..Habits::default() },
     }
 }
 
-async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), [reply]).await;
-    let outcome = bench.ask(&query()).await;
-    (bench, outcome)
+async fn ask(reply: Reply) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), [reply]).await;
+    let outcome = setup.ask(&query()).await;
+    (setup, outcome)
 }
 
 #[tokio::test]
@@ -79,44 +79,44 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn web_and_news_of_one_answer_are_read() {
-    let (bench, outcome) = ask(test_server::json(WEB)).await;
+    let (setup, outcome) = ask(test_server::json(WEB)).await;
     let hits = outcome.unwrap().hits;
     assert_eq!(hits.len(), 2);
     assert_eq!((hits[0].title.as_str(), hits[0].snippet.as_str()), ("A & B", "text with marks and \"entities\""));
     assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2026-03-15T12:00:00+00:00");
     assert_eq!(hits[1].url, "https://news.example.org/n");
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/res/v1/web/search");
     for (name, value) in [("count", "5"), ("spellcheck", "false"), ("text_decorations", "false"), ("search_lang", "en")]
     {
         assert_eq!(seen.parameter(name).as_deref(), Some(value), "{name}");
     }
     assert_eq!(seen.header("api-version"), None, "a date it does not know is a 404");
-    assert_eq!(bench.provider.storage(), Storage::Transient);
-    assert!(bench.provider.paid());
+    assert_eq!(setup.provider.storage(), Storage::Transient);
+    assert!(setup.provider.paid());
 }
 
 #[tokio::test]
 async fn a_fresh_claim_is_looked_for_in_the_news_first() {
     let fresh = Query { around: Some(contract::now()), ..query() };
-    let bench = Bench::start(&subject(), [test_server::json(NEWS)]).await;
-    assert_eq!(bench.ask(&fresh).await.unwrap().hits[0].url, "https://news.example.com/space-exploration");
+    let setup = Setup::start(&subject(), [test_server::json(NEWS)]).await;
+    assert_eq!(setup.ask(&fresh).await.unwrap().hits[0].url, "https://news.example.com/space-exploration");
     assert_eq!(
-        bench.server.seen().iter().map(|seen| seen.path().to_owned()).collect::<Vec<_>>(),
+        setup.server.seen().iter().map(|seen| seen.path().to_owned()).collect::<Vec<_>>(),
         ["/res/v1/news/search"]
     );
 
     let nothing = r#"{"type":"news","results":[]}"#;
-    let bench = Bench::start(&subject(), [test_server::json(nothing), test_server::json(WEB)]).await;
-    assert_eq!(bench.ask(&fresh).await.unwrap().hits.len(), 2);
-    assert_eq!(bench.server.seen().len(), 2);
-    assert_eq!(bench.provider.status().calls_today, 2);
-    assert!((bench.provider.status().usd_today - 0.01).abs() < 1e-9);
+    let setup = Setup::start(&subject(), [test_server::json(nothing), test_server::json(WEB)]).await;
+    assert_eq!(setup.ask(&fresh).await.unwrap().hits.len(), 2);
+    assert_eq!(setup.server.seen().len(), 2);
+    assert_eq!(setup.provider.status().calls_today, 2);
+    assert!((setup.provider.status().usd_today - 0.01).abs() < 1e-9);
 
     let old = Query { around: Some(contract::now() - chrono::Duration::days(30)), ..query() };
-    let bench = Bench::start(&subject(), [test_server::json(WEB)]).await;
-    bench.ask(&old).await.unwrap();
-    assert_eq!(bench.server.seen()[0].path(), "/res/v1/web/search");
+    let setup = Setup::start(&subject(), [test_server::json(WEB)]).await;
+    setup.ask(&old).await.unwrap();
+    assert_eq!(setup.server.seen()[0].path(), "/res/v1/web/search");
 }
 
 #[tokio::test]
@@ -126,16 +126,16 @@ async fn a_further_page_is_bought_only_where_more_is_wanted_than_one_holds() {
         test_server::json(&json!({"query": {"more_results_available": more}, "web": {"results": rows}}).to_string())
     };
     let many = Query { limit: 40, ..query() };
-    let bench = Bench::start(&subject(), [page(1, true), page(2, true), page(3, true)]).await;
-    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 2, "two pages at most");
-    let offsets: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("offset")).collect();
+    let setup = Setup::start(&subject(), [page(1, true), page(2, true), page(3, true)]).await;
+    assert_eq!(setup.ask(&many).await.unwrap().hits.len(), 2, "two pages at most");
+    let offsets: Vec<_> = setup.server.seen().iter().map(|seen| seen.parameter("offset")).collect();
     assert_eq!(offsets, [None, Some("1".to_owned())], "the offset counts pages");
 
-    let bench = Bench::start(&subject(), [page(1, false), page(2, false)]).await;
-    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 1);
-    assert_eq!(bench.server.seen().len(), 1);
-    let bench = Bench::start(&subject(), [page(1, true), answer(500, &[], "")]).await;
-    assert_eq!(bench.ask(&many).await.unwrap().hits.len(), 1, "what came before the failure is real");
+    let setup = Setup::start(&subject(), [page(1, false), page(2, false)]).await;
+    assert_eq!(setup.ask(&many).await.unwrap().hits.len(), 1);
+    assert_eq!(setup.server.seen().len(), 1);
+    let setup = Setup::start(&subject(), [page(1, true), answer(500, &[], "")]).await;
+    assert_eq!(setup.ask(&many).await.unwrap().hits.len(), 1, "what came before the failure is real");
 }
 
 #[tokio::test]
@@ -147,16 +147,16 @@ async fn a_burst_waits_for_the_first_window_and_not_for_a_month() {
 }
 
 #[tokio::test]
-async fn an_exhausted_month_is_told_by_the_numbers_too() {
+async fn quota_is_used_up_when_only_the_numbers_show_it() {
     for reply in [
         error(429, &WINDOWS, "QUOTA_LIMITED", &json!({})),
         error(429, &WINDOWS, "RATE_LIMITED", &json!({"quota_limit": 2000, "quota_current": 2001})),
     ] {
-        let (bench, outcome) = ask(reply).await;
+        let (setup, outcome) = ask(reply).await;
         let AskError::QuotaGone { until: Some(until) } = outcome.unwrap_err() else { panic!("the quota is gone") };
         let hours = (until - contract::now()).num_hours();
         assert!((46..=48).contains(&hours), "{hours}");
-        assert_eq!(bench.provider.status().state, GateState::Exhausted);
+        assert_eq!(setup.provider.status().state, GateState::Exhausted);
     }
 }
 

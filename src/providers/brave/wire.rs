@@ -61,7 +61,7 @@ struct Page {
     news: Option<Section>,
     /// Only in news responses.
     #[serde(default, deserialize_with = "wire::list")]
-    results: Vec<Found>,
+    results: Vec<SearchResult>,
     #[serde(default, rename = "type", deserialize_with = "wire::text")]
     kind: Option<String>,
     #[serde(default)]
@@ -71,11 +71,11 @@ struct Page {
 #[derive(Debug, Deserialize)]
 struct Section {
     #[serde(default, deserialize_with = "wire::list")]
-    results: Vec<Found>,
+    results: Vec<SearchResult>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Found {
+struct SearchResult {
     #[serde(default, deserialize_with = "wire::text")]
     url: Option<String>,
     #[serde(default, deserialize_with = "wire::text")]
@@ -147,7 +147,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Results, Ask
     Ok(Results { hits, has_more })
 }
 
-fn to_hit(found: Found, query: &Query) -> Option<Hit> {
+fn to_hit(found: SearchResult, query: &Query) -> Option<Hit> {
     let url = wire::page_url(&found.url?).filter(|url| wire::is_within(url, &query.domains))?;
     Some(Hit {
         url: url.to_string(),

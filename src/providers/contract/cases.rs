@@ -2,14 +2,14 @@
 
 use futures::future::BoxFuture;
 
-use super::{Tested, json, lists, nonsense, refusals, secrets, transport};
+use super::{TestedProvider, json, lists, nonsense, refusals, secrets, transport};
 
 pub(in crate::providers) struct Case {
     pub(in crate::providers) name: &'static str,
     pub(in crate::providers) about: &'static str,
     /// Why it does not apply to a provider.
-    pub(in crate::providers) excused: fn(&Tested) -> Option<&'static str>,
-    pub(super) run: for<'a> fn(&'a Tested) -> BoxFuture<'a, ()>,
+    pub(in crate::providers) excused: fn(&TestedProvider) -> Option<&'static str>,
+    pub(super) run: for<'a> fn(&'a TestedProvider) -> BoxFuture<'a, ()>,
 }
 
 macro_rules! cases {
@@ -25,31 +25,31 @@ macro_rules! cases {
     (@excused $excused:ident) => { $excused };
 }
 
-fn no_key(tested: &Tested) -> Option<&'static str> {
+fn no_key(tested: &TestedProvider) -> Option<&'static str> {
     (!tested.has_key()).then_some("it has no key")
 }
 
-fn no_bad_key(tested: &Tested) -> Option<&'static str> {
+fn no_bad_key(tested: &TestedProvider) -> Option<&'static str> {
     tested.subject.bad_key.is_empty().then_some("it has no key")
 }
 
-fn no_quota(tested: &Tested) -> Option<&'static str> {
+fn no_quota(tested: &TestedProvider) -> Option<&'static str> {
     tested.subject.quota_gone.is_none().then_some("it has no quota")
 }
 
-fn no_pages(tested: &Tested) -> Option<&'static str> {
+fn no_pages(tested: &TestedProvider) -> Option<&'static str> {
     tested.habits.endless.is_none().then_some("it is asked for one page")
 }
 
-fn no_list(tested: &Tested) -> Option<&'static str> {
-    tested.habits.tells_one_value.then_some("it reads one value, no list of results")
+fn no_list(tested: &TestedProvider) -> Option<&'static str> {
+    tested.habits.returns_one_value.then_some("it reads one value, no list of results")
 }
 
-fn no_title(tested: &Tested) -> Option<&'static str> {
+fn no_title(tested: &TestedProvider) -> Option<&'static str> {
     tested.habits.title.is_none().then_some("its answers hold no title")
 }
 
-fn no_key_or_title(tested: &Tested) -> Option<&'static str> {
+fn no_key_or_title(tested: &TestedProvider) -> Option<&'static str> {
     no_key(tested).or_else(|| no_title(tested))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Tested, query};
+use super::{TestedProvider, query};
 use crate::outbound::test_server::json as reply;
 
 /// Changes the first list of results (objects with a URL) at any depth.
@@ -22,14 +22,14 @@ fn is_result(row: &Value) -> bool {
     ["url", "link"].iter().any(|name| row[*name].as_str().is_some_and(|address| address.starts_with("http")))
 }
 
-async fn is_read_as_before(tested: &Tested, change: &(dyn Fn(&mut Vec<Value>) + Sync)) {
+async fn is_read_as_before(tested: &TestedProvider, change: &(dyn Fn(&mut Vec<Value>) + Sync)) {
     let whole = tested.one(reply(tested.subject.success)).await.1.unwrap();
     let mut body: Value = serde_json::from_str(tested.subject.success).unwrap();
     assert!(change_list(&mut body, change), "the success holds a list of results");
     assert_eq!(tested.one(reply(&body.to_string())).await.1.unwrap(), whole);
 }
 
-pub(super) async fn a_result_listed_twice_is_one(tested: &Tested) {
+pub(super) async fn a_result_listed_twice_is_one(tested: &TestedProvider) {
     is_read_as_before(tested, &|rows| {
         let again = rows.iter().find(|row| is_result(row)).cloned().unwrap();
         rows.insert(1, again.clone());
@@ -38,7 +38,7 @@ pub(super) async fn a_result_listed_twice_is_one(tested: &Tested) {
     .await;
 }
 
-pub(super) async fn rows_of_another_shape_are_left_out(tested: &Tested) {
+pub(super) async fn rows_of_another_shape_are_left_out(tested: &TestedProvider) {
     is_read_as_before(tested, &|rows| {
         for odd in [Value::Null, json!(7), json!("text"), json!({}), json!([1]), json!({"url": 7, "link": {}})] {
             rows.insert(0, odd);
@@ -47,10 +47,10 @@ pub(super) async fn rows_of_another_shape_are_left_out(tested: &Tested) {
     .await;
 }
 
-pub(super) async fn a_list_that_never_ends_is_ended(tested: &Tested) {
+pub(super) async fn a_list_that_never_ends_is_ended(tested: &TestedProvider) {
     let trial = tested.trial(reply(tested.habits.endless.unwrap())).await;
-    // The bench checks that no query is sent more than three times.
-    let found = trial.bench.ask(&super::Query { limit: 50, ..query() }).await.unwrap();
+    // The setup checks that no query is sent more than three times.
+    let found = trial.setup.ask(&super::Query { limit: 50, ..query() }).await.unwrap();
     let addresses = found.hits.iter().map(|hit| &hit.url).chain(found.reviews.iter().map(|review| &review.url));
     let mut addresses: Vec<&String> = addresses.collect();
     let all = addresses.len();

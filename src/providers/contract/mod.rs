@@ -22,9 +22,9 @@ use futures::{FutureExt as _, StreamExt as _};
 use tokio::time::Instant;
 use url::Url;
 
-use super::{Answer, Provider, Query, api, brave, eventregistry, gdelt, google, newsapi, searxng, serpapi};
+use super::{Answer, Provider, Query, api, brave, eventregistry, gdelt, google, newsapi, searxng, serpapi, wikipedia};
 use crate::domain::{Clock as _, SystemClock};
-use crate::outbound::test_server::{Reply, Seen, TestServer};
+use crate::outbound::test_server::{Reply, SeenRequest, TestServer};
 use crate::outbound::{AskError, AskMeter, Asker, Gate, GateSettings, HttpClient, NoObserver};
 
 /// The key of all tested providers. It may be only in its place in a request.
@@ -32,9 +32,9 @@ pub(super) const KEY: &str = "s3cret-key-0123456789";
 
 const AT_ONCE: usize = 8;
 
-type Suite = (&'static str, fn() -> Tested);
+type Suite = (&'static str, fn() -> TestedProvider);
 
-pub(super) static SUITES: [Suite; 8] = [
+pub(super) static SUITES: [Suite; 9] = [
     ("google_factcheck", google::tests::tested),
     ("api", api::tests::tested),
     ("searxng", searxng::tests::tested),
@@ -43,6 +43,7 @@ pub(super) static SUITES: [Suite; 8] = [
     ("gdelt", gdelt::tests::tested),
     ("eventregistry", eventregistry::tests::tested),
     ("newsapi", newsapi::tests::tested),
+    ("wikipedia", wikipedia::tests::tested),
 ];
 
 pub(super) struct Subject {
@@ -74,15 +75,15 @@ pub(super) struct Habits {
     /// The error class of HTML at status 403, if it is not "could not ask".
     pub(super) wall: Option<&'static str>,
     /// The provider returns one value, under the requested URL and with the time of the response.
-    pub(super) tells_one_value: bool,
+    pub(super) returns_one_value: bool,
 }
 
-pub(super) struct Tested {
+pub(super) struct TestedProvider {
     pub(super) subject: Subject,
     pub(super) habits: Habits,
 }
 
-impl Tested {
+impl TestedProvider {
     fn has_key(&self) -> bool {
         self.subject.key_header.is_some() || self.habits.key.is_some()
     }
@@ -118,12 +119,12 @@ fn hastened(mut settings: GateSettings) -> GateSettings {
     settings
 }
 
-pub(super) struct Bench {
+pub(super) struct Setup {
     pub(super) provider: Box<dyn Provider>,
     pub(super) server: TestServer,
 }
 
-impl Bench {
+impl Setup {
     pub(super) async fn start(subject: &Subject, replies: impl IntoIterator<Item = Reply>) -> Self {
         let server = TestServer::start(replies).await;
         Self::before(subject, server, |settings| settings)
@@ -149,13 +150,13 @@ impl Subject {
     }
 }
 
-/// A bench of a case; requests to the account path are not counted.
+/// The setup of a case; requests to the account path are not counted.
 struct Trial {
-    bench: Bench,
+    setup: Setup,
     account: Option<&'static str>,
 }
 
-impl Tested {
+impl TestedProvider {
     async fn trial(&self, reply: Reply) -> Trial {
         self.trial_with(reply, |settings| settings).await
     }
@@ -166,29 +167,29 @@ impl Tested {
             Some((path, body)) if seen.path() == path => crate::outbound::test_server::json(body),
             _ => reply.clone(),
         });
-        let bench = Bench::before(&self.subject, server.await, change);
-        Trial { bench, account: account.map(|(path, _)| path) }
+        let setup = Setup::before(&self.subject, server.await, change);
+        Trial { setup, account: account.map(|(path, _)| path) }
     }
 
     /// Queries once and checks that the key is only in its place.
     async fn one(&self, reply: Reply) -> (Trial, Result<Answer, AskError>) {
         let trial = self.trial(reply).await;
-        let outcome = trial.bench.ask(&query()).await;
-        let shown = format!("{:?} {outcome:?} {:?}", trial.bench.provider, trial.bench.provider.status());
+        let outcome = trial.setup.ask(&query()).await;
+        let shown = format!("{:?} {outcome:?} {:?}", trial.setup.provider, trial.setup.provider.status());
         assert!(!shown.contains(KEY), "the key is shown: {shown}");
         if let Err(error) = &outcome {
             assert!(!error.to_string().contains(KEY), "the key is told: {error}");
         }
-        for seen in trial.bench.server.seen() {
+        for seen in trial.setup.server.seen() {
             self.key_is_in_its_place(&seen);
         }
-        let outcome = outcome.map(|found| self.comparable(found, &trial.bench.server.url));
+        let outcome = outcome.map(|found| self.comparable(found, &trial.setup.server.url));
         (trial, outcome)
     }
 
     /// Removes what differs by server and time, after a check.
     fn comparable(&self, mut found: Answer, server: &Url) -> Answer {
-        for hit in found.hits.iter_mut().filter(|_| self.habits.tells_one_value) {
+        for hit in found.hits.iter_mut().filter(|_| self.habits.returns_one_value) {
             assert!(!hit.url.contains(server.authority()), "a value of ours is no page of the web: {}", hit.url);
             let came = hit.published_at.take().expect("the moment when it came");
             assert!((now() - came).num_seconds().abs() < 60, "{came}");
@@ -196,7 +197,7 @@ impl Tested {
         found
     }
 
-    fn key_is_in_its_place(&self, seen: &Seen) {
+    fn key_is_in_its_place(&self, seen: &SeenRequest) {
         let body = String::from_utf8_lossy(&seen.body).into_owned();
         let whole = format!("{}{body}", seen.head);
         assert_eq!(whole.matches(KEY).count(), usize::from(self.has_key()), "{whole}");
@@ -216,12 +217,12 @@ impl Tested {
 
 impl Trial {
     fn asked(&self) -> usize {
-        self.bench.server.seen().iter().filter(|seen| Some(seen.path()) != self.account).count()
+        self.setup.server.seen().iter().filter(|seen| Some(seen.path()) != self.account).count()
     }
 }
 
 /// Runs every case that applies; a panic is a failed case.
-pub(super) async fn keeps_the_contract_with(tested: Tested) {
+pub(super) async fn keeps_the_contract_with(tested: TestedProvider) {
     let tested = &tested;
     let outcomes = futures::stream::iter(&cases::CASES).map(|case| async move {
         if (case.excused)(tested).is_some() {

@@ -1,16 +1,16 @@
 //! Keys that the provider sends back.
 
-use super::{KEY, Tested};
+use super::{KEY, TestedProvider};
 use crate::outbound::test_server::{answer, json};
 
-pub(super) async fn a_key_sent_back_in_an_answer_is_redacted(tested: &Tested) {
+pub(super) async fn a_key_sent_back_in_an_answer_is_redacted(tested: &TestedProvider) {
     let body = tested.subject.success.replace(tested.habits.title.unwrap(), &format!("for {KEY} only"));
     let (_, outcome) = tested.one(json(&body)).await;
     let shown = format!("{:?}", outcome.unwrap());
     assert!(shown.contains("for [key] only") && !shown.contains(KEY), "{shown}");
 }
 
-pub(super) async fn a_key_sent_back_in_an_error_or_a_redirect_is_redacted(tested: &Tested) {
+pub(super) async fn a_key_sent_back_in_an_error_or_a_redirect_is_redacted(tested: &TestedProvider) {
     let words = format!("no search for {KEY} today");
     let place = format!("/login?api_key={KEY}");
     let replies = [

@@ -13,7 +13,7 @@ const HEAD: usize = 6;
 /// A line with more characters before a dash is prose; its dates belong to its content.
 const LONGEST: usize = 60;
 /// Words that may be next to the date: a place, or "Published on".
-const BESIDE: usize = 3;
+const MAX_OTHER_WORDS: usize = 3;
 
 const KEYS: [&str; 6] = ["date", "published", "published_at", "pubdate", "publishdate", "updated"];
 
@@ -65,9 +65,9 @@ fn one_day(text: &str) -> Option<NaiveDate> {
         .map_or(text, |(day, time)| if time.starts_with(|c: char| c.is_ascii_digit()) { day } else { text });
     let found = dates(text, None);
     let [mention] = found.as_slice() else { return None };
-    let beside = text.replacen(&mention.text, " ", 1);
-    let words = beside.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
-    (mention.start == mention.end && words <= BESIDE).then_some(mention.start)
+    let rest = text.replacen(&mention.text, " ", 1);
+    let words = rest.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+    (mention.start == mention.end && words <= MAX_OTHER_WORDS).then_some(mention.start)
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_document_speaks_of_is_not_its_day() {
+    fn document_has_no_day_when_only_its_text_names_one() {
         for (path, text) in [
             ("a.md", "The bridge was opened on 10 November 2026."),
             ("a.md", "# Bridge opened in 2026\n\nText."),

@@ -66,13 +66,13 @@ impl Index {
         if words == 0 {
             return Vec::new();
         }
-        let mut told = 0.0;
+        let mut total = 0.0;
         let mut found: HashMap<u32, Match> = HashMap::new();
         for stem in asked.drain() {
             let postings = self.postings.get(&term(&stem)).map(Vec::as_slice).unwrap_or_default();
             let weight = self.weight(postings.len());
             let compound = identifiers::is_compound(&stem);
-            told += if compound { 0.0 } else { weight };
+            total += if compound { 0.0 } else { weight };
             for (passage, count) in postings {
                 let matched = found.entry(*passage).or_default();
                 matched.score += weight * self.saturated(*passage, *count);
@@ -85,7 +85,7 @@ impl Index {
             }
         }
         let enough = |matched: &Match| {
-            matched.shared >= LEAST_SHARED * told && (matched.words >= 2.min(words) || matched.names > 0)
+            matched.shared >= LEAST_SHARED * total && (matched.words >= 2.min(words) || matched.names > 0)
         };
         let mut best: Vec<(usize, f64)> = found
             .into_iter()

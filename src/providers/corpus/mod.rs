@@ -189,7 +189,7 @@ impl Corpus {
                     continue;
                 }
             };
-            let own = Own::new(query.source_document.as_deref(), folder, &snapshot);
+            let own = OwnFiles::new(query.source_document.as_deref(), folder, &snapshot);
             let mut per_file: HashMap<&str, usize> = HashMap::new();
             let hits = snapshot
                 .search(&query.text)
@@ -214,9 +214,9 @@ impl Corpus {
 
 /// The files that are the claim's own document. Upstream may name it by a path in the folder, a path of another
 /// machine, its `corpus://` address or its name.
-struct Own(Vec<String>);
+struct OwnFiles(Vec<String>);
 
-impl Own {
+impl OwnFiles {
     fn new(document: Option<&str>, folder: &Folder, snapshot: &Snapshot) -> Self {
         let Some(document) = document.map(str::trim).filter(|document| !document.is_empty()) else {
             return Self(Vec::new());

@@ -140,8 +140,8 @@ async fn globs_choose_and_leave_out() {
     assert_eq!(urls(&hits), ["corpus://docs/a.md#L3-L3", "corpus://docs/docs/c.md#L3-L3"]);
     let wrong = FolderSettings { include: vec!["[".into()], ..settings(folder.path()) };
     let wrong = CorpusSettings { folders: vec![wrong], rescan: Duration::ZERO };
-    let told = new(wrong, gate(gate_settings(Duration::ZERO))).unwrap_err().to_string();
-    assert!(told.contains("docs/**/*.md"), "{told}");
+    let error = new(wrong, gate(gate_settings(Duration::ZERO))).unwrap_err().to_string();
+    assert!(error.contains("docs/**/*.md"), "{error}");
 }
 
 #[tokio::test]

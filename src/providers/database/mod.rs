@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::statement::{Keywords, Statement};
 use super::wire::{clip, one_line};
-use super::{Answer, Content, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Content, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::{DatabaseQuery, QueryParameter};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
@@ -64,7 +64,7 @@ pub struct BadQuery {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct PreparedQuery {
     name: String,
     sql: ReadQuery,
     statement: Statement,
@@ -78,7 +78,7 @@ struct Asked {
 #[derive(Debug)]
 pub struct Database {
     name: String,
-    queries: Vec<Asked>,
+    queries: Vec<PreparedQuery>,
     external: ExternalDatabase,
     gate: Gate,
 }
@@ -89,18 +89,18 @@ pub fn new(
     external: ExternalDatabase,
     gate: Gate,
 ) -> Result<Database, BadQuery> {
-    let queries = queries.into_iter().map(asked).collect::<Result<_, _>>()?;
+    let queries = queries.into_iter().map(prepare).collect::<Result<_, _>>()?;
     Ok(Database { name, queries, external, gate })
 }
 
-fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
+fn prepare(config: DatabaseQuery) -> Result<PreparedQuery, BadQuery> {
     let bad = |key, detail| BadQuery { query: config.name.clone(), key, detail };
     let sql = ReadQuery::new(&config.sql).map_err(|error| bad("sql", error.to_string()))?;
     let statement = Statement::new(&config.statement).map_err(|detail| bad("statement", detail))?;
     if statement.places().next().is_none() {
         return Err(bad("statement", "names no column; write it like \"The budget is {amount}.\"".to_owned()));
     }
-    Ok(Asked {
+    Ok(PreparedQuery {
         sql,
         statement,
         parameter: config.parameter,
@@ -112,9 +112,9 @@ fn asked(config: DatabaseQuery) -> Result<Asked, BadQuery> {
     })
 }
 
-type Told = (String, Option<DateTime<Utc>>);
+type DatedText = (String, Option<DateTime<Utc>>);
 
-impl Asked {
+impl PreparedQuery {
     /// Returns the value of `$1` for a claim; `None` if the query does not match the claim.
     fn parameter<'a>(&self, query: &'a Query) -> Option<&'a str> {
         let parameter = match self.parameter {
@@ -126,7 +126,7 @@ impl Asked {
     }
 
     /// Returns the sentences of the rows and their latest date; `None` if there are no sentences.
-    fn told(&self, rows: &[Map<String, Value>]) -> Result<Option<Told>, AskError> {
+    fn sentences(&self, rows: &[Map<String, Value>]) -> Result<Option<DatedText>, AskError> {
         if let Some(unknown) =
             rows.first().and_then(|row| self.statement.places().find(|name| !row.contains_key(*name)))
         {
@@ -185,10 +185,10 @@ impl Database {
         }
     }
 
-    async fn hit(&self, one: &Asked, parameter: &str) -> Result<Option<Hit>, AskError> {
+    async fn hit(&self, one: &PreparedQuery, parameter: &str) -> Result<Option<Hit>, AskError> {
         let rows =
             self.external.rows(&one.sql, parameter, one.limit).await.map_err(|error| ask_error(&one.name, &error))?;
-        let Some((text, date)) = one.told(&rows)? else { return Ok(None) };
+        let Some((text, date)) = one.sentences(&rows)? else { return Ok(None) };
         let now = self.gate.now();
         Ok(Some(Hit {
             url: format!("database://{}/{}", self.name, one.name),
@@ -243,7 +243,7 @@ impl Provider for Database {
     }
 
     /// Runs every query, also those whose keywords do not match.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         let queries = move || async move {
             let asked = self.queries.iter().map(|one| async move { (one, self.hit(one, PROBED).await) });
             let outcomes = join_all(asked).await.into_iter();

@@ -93,7 +93,7 @@ async fn rows_become_sentences_with_their_date() {
 }
 
 #[tokio::test]
-async fn a_query_that_fails_is_named_beside_what_the_others_found() {
+async fn answer_names_failed_query_when_others_have_rows() {
     let Some(url) = server() else { return };
     let broken = DatabaseQuery { name: "budget".to_owned(), ..query("SELECT * FROM no_such_table") };
     let answer = ask(&over(&url, vec![broken, ports()], Duration::from_secs(3)), &contract::query()).await.unwrap();
@@ -130,13 +130,13 @@ async fn what_writes_is_refused_by_the_server_too() {
 async fn limits_are_set_in_the_transaction_and_not_when_connecting() {
     let Some(url) = server() else { return };
     let settings =
-        "SELECT string_agg(name || ' ' || setting || ' ' || source, ', ' ORDER BY name) AS told FROM pg_settings
+        "SELECT string_agg(name || ' ' || setting || ' ' || source, ', ' ORDER BY name) AS listed FROM pg_settings
         WHERE name IN ('statement_timeout', 'transaction_read_only', 'extra_float_digits') AND ($1 <> '')";
-    let asked = DatabaseQuery { statement: "{told}".into(), date_column: None, ..query(settings) };
+    let asked = DatabaseQuery { statement: "{listed}".into(), date_column: None, ..query(settings) };
     let hits = ask(&over(&url, vec![asked], Duration::from_secs(3)), &contract::query()).await.unwrap().hits;
-    let told = &hits[0].content.as_ref().unwrap().text;
-    assert!(told.contains("statement_timeout 3000 session") && told.contains("transaction_read_only on"), "{told}");
-    assert!(told.contains("extra_float_digits 1 default"), "{told}");
+    let text = &hits[0].content.as_ref().unwrap().text;
+    assert!(text.contains("statement_timeout 3000 session") && text.contains("transaction_read_only on"), "{text}");
+    assert!(text.contains("extra_float_digits 1 default"), "{text}");
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn a_query_is_asked_only_for_claims_with_its_words_and_names() {
 }
 
 #[tokio::test]
-async fn a_statement_that_names_no_column_says_so() {
+async fn query_fails_when_statement_names_no_column() {
     let Some(url) = server() else { return };
     let wrong = DatabaseQuery { statement: "It is {price}.".into(), ..ports() };
     let error = ask(&at(&url, wrong), &contract::query()).await.unwrap_err();
@@ -183,10 +183,10 @@ async fn a_statement_that_names_no_column_says_so() {
 }
 
 #[test]
-fn what_cannot_work_stops_the_start_with_its_mend() {
-    let told = |query: DatabaseQuery| asked(query).err().map(|error| error.to_string()).unwrap_or_default();
-    assert_eq!(told(ports()), "");
-    assert!(told(query("DELETE FROM ports")).contains("query ports: sql is no statement that reads; begin it"));
-    assert!(told(query("SELECT $2")).contains("$1 alone"));
-    assert!(told(DatabaseQuery { statement: "plain".into(), ..ports() }).contains("names no column"));
+fn error_names_fix_when_query_cannot_work() {
+    let error = |query: DatabaseQuery| prepare(query).err().map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!(error(ports()), "");
+    assert!(error(query("DELETE FROM ports")).contains("query ports: sql is no statement that reads; begin it"));
+    assert!(error(query("SELECT $2")).contains("$1 alone"));
+    assert!(error(DatabaseQuery { statement: "plain".into(), ..ports() }).contains("names no column"));
 }

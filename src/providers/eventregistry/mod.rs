@@ -1,7 +1,7 @@
 //! Event Registry (newsapi.ai): news articles in 60 languages, paid per token.
 //!
 //! The key is in the body. One page of articles costs one token, so only one page is requested, and never the paid
-//! archive. The service wants one call at a time and refuses more than five. Its statuses contradict its messages, so a
+//! archive. The service takes one call at a time and refuses more than five. Its statuses contradict its messages, so a
 //! refusal is classified by both, and a doubtful one by an account lookup.
 
 #[cfg(test)]
@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
@@ -119,11 +119,11 @@ impl Provider for EventRegistry {
     }
 
     /// The account lookup is free and needs a valid key.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         let request = self.request(USAGE_PATH, &serde_json::json!({}));
         Box::pin(async move {
             self.gate.inquire(request, asker, wire::account).await?;
-            Ok(Probed::KeyAccepted)
+            Ok(ProbeResult::KeyAccepted)
         })
     }
 

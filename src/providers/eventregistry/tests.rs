@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::outbound::GateState;
-use crate::outbound::test_server::{self, Reply, Seen, TestServer, answer};
-use crate::providers::contract::{self, Bench, Habits, KEY, KeyPlace, Subject, Tested, query};
+use crate::outbound::test_server::{self, Reply, SeenRequest, TestServer, answer};
+use crate::providers::contract::{self, Habits, KEY, KeyPlace, Setup, Subject, TestedProvider, query};
 
 /// Recorded by a public app, completed from the data model.
 const RECORDED: &str = r#"{"articles":{"results":[
@@ -45,7 +45,7 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
     let habits = Habits {
         key: Some(KeyPlace::Field("apiKey")),
         no_content_is_nothing: true,
@@ -54,16 +54,16 @@ pub(in crate::providers) fn tested() -> Tested {
         account: Some((USAGE_PATH, r#"{"error":"down"}"#)),
         ..Habits::default()
     };
-    Tested { subject: subject(), habits }
+    TestedProvider { subject: subject(), habits }
 }
 
-async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), [reply]).await;
-    let outcome = bench.ask(&query()).await;
-    (bench, outcome)
+async fn ask(reply: Reply) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), [reply]).await;
+    let outcome = setup.ask(&query()).await;
+    (setup, outcome)
 }
 
-fn body_of(seen: &Seen) -> Value {
+fn body_of(seen: &SeenRequest) -> Value {
     serde_json::from_slice(&seen.body).unwrap()
 }
 
@@ -74,14 +74,14 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn a_recorded_answer_is_read_whole() {
-    let (bench, outcome) = ask(test_server::json(RECORDED)).await;
+    let (setup, outcome) = ask(test_server::json(RECORDED)).await;
     let hits = outcome.unwrap().hits;
     assert_eq!(hits.len(), 1);
     assert_eq!(hits[0].title, "Tesla Changed A Deadline For Investor Proposals");
     assert_eq!(hits[0].snippet, "Tesla investors will have fewer opportunities …");
     assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2023-05-16T10:34:00+00:00", "the publisher's date");
     assert_eq!(hits[0].language.as_deref(), Some("en"));
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert!(seen.head.starts_with("POST /api/v1/article/getArticles "), "{}", seen.head);
     let sent = body_of(&seen);
     assert_eq!(sent["keyword"], json!(["Vizhinjam", "International Seaport"]));
@@ -113,27 +113,27 @@ async fn domains_and_dates_narrow_the_search_within_what_is_free() {
         language: Some("xx".into()),
         ..query()
     };
-    let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
-    assert_eq!(bench.ask(&asked).await.unwrap().hits.len(), 1);
-    let sent = body_of(&bench.server.seen()[0]);
+    let setup = Setup::start(&subject(), [test_server::json(RECORDED)]).await;
+    assert_eq!(setup.ask(&asked).await.unwrap().hits.len(), 1);
+    let sent = body_of(&setup.server.seen()[0]);
     assert_eq!(sent["sourceUri"], json!(["rmol.co"]));
     assert_eq!(sent["dateEnd"], json!(contract::now().format("%Y-%m-%d").to_string()));
     let start = contract::now() - chrono::Duration::days(10);
     assert_eq!(sent["dateStart"], json!(start.format("%Y-%m-%d").to_string()));
     assert_eq!(sent.get("lang"), None, "a language it does not know is not sent");
     let old = Query { around: Some(contract::now() - chrono::Duration::days(400)), ..query() };
-    bench.ask(&old).await.unwrap();
-    assert_eq!(body_of(&bench.server.seen()[1]).get("dateStart"), None);
+    setup.ask(&old).await.unwrap();
+    assert_eq!(body_of(&setup.server.seen()[1]).get("dateStart"), None);
 
     let elsewhere = Query { domains: vec!["other.example".into()], ..query() };
-    assert!(bench.ask(&elsewhere).await.unwrap().is_empty(), "other domains than asked for are left out");
+    assert!(setup.ask(&elsewhere).await.unwrap().is_empty(), "other domains than asked for are left out");
     let wordless = Query { text: "!?".into(), terms: Vec::new(), ..query() };
-    assert_eq!(bench.ask(&wordless).await.unwrap_err().label(), "refused");
-    assert_eq!(bench.server.seen().len(), 3);
+    assert_eq!(setup.ask(&wordless).await.unwrap_err().label(), "refused");
+    assert_eq!(setup.server.seen().len(), 3);
 }
 
 #[tokio::test]
-async fn contradictory_statuses_are_told_apart_by_words() {
+async fn refusal_is_classified_by_message_when_status_is_ambiguous() {
     let cases = [
         (refusal(403, "Token limit depleted"), "quota_gone"),
         (refusal(429, "Daily quota of tokens exceeded"), "quota_gone"),

@@ -147,7 +147,7 @@ struct Article {
 }
 
 pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskError> {
-    tell_of_the_call(response);
+    log_call(response);
     match response.status {
         200 => {}
         // Documented as "succeeded, without data".
@@ -167,7 +167,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
 }
 
 /// Logs warnings and calls that cost more than one token, for the operator.
-fn tell_of_the_call(response: &ApiResponse) {
+fn log_call(response: &ApiResponse) {
     if let Some(warning) = response.header("warning") {
         tracing::warn!(provider = super::NAME, warning = excerpt(warning), "the provider warns");
     }
@@ -208,41 +208,41 @@ fn in_language(value: &Value, language: Option<&str>) -> String {
 
 /// Returns the `error` or `message` of a JSON response, else the body.
 fn words_of(response: &ApiResponse) -> String {
-    let told = wire::json::<Value>(response).ok().and_then(|body| {
+    let message = wire::json::<Value>(response).ok().and_then(|body| {
         let words = [body.get("error"), body.get("message")].into_iter().flatten().filter_map(Value::as_str);
         let words: Vec<&str> = words.collect();
         (!words.is_empty()).then(|| words.join(": "))
     });
-    told.unwrap_or_else(|| String::from_utf8_lossy(&response.body).into_owned())
+    message.unwrap_or_else(|| String::from_utf8_lossy(&response.body).into_owned())
 }
 
 /// Classifies a refusal by its message, then its status. 401 is a used-up account or a bad key; 429 is concurrent or
 /// daily calls.
 fn refusal(response: &ApiResponse, words: &str) -> AskError {
     let folded = words.to_lowercase();
-    let says = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
+    let has = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
     let detail = excerpt(&format!("status {}: {words}", response.status));
     let is_page = folded.trim_start().starts_with('<');
     if matches!(response.status, 401 | 403) && is_page {
         let detail = format!("status {} with a web page: a wall before the service", response.status);
         return AskError::CouldNotAsk { detail };
     }
-    if !is_page && response.status < 500 || says(&["simultaneous", "concurrent"]) {
-        if says(&["simultaneous", "concurrent"]) {
+    if !is_page && response.status < 500 || has(&["simultaneous", "concurrent"]) {
+        if has(&["simultaneous", "concurrent"]) {
             return AskError::Throttled { retry_after: response.retry_after().or(Some(CROWDED_WAIT)) };
         }
-        if says(&["api key", "apikey", "api_key"]) && !says(&["limit", "quota", "token"]) {
+        if has(&["api key", "apikey", "api_key"]) && !has(&["limit", "quota", "token"]) {
             return AskError::BadKey { detail };
         }
         if is_used_up(&folded) {
             return AskError::QuotaGone { until: None };
         }
-        if response.status == 403 && says(&["disabled", "suspended", "blocked"]) {
+        if response.status == 403 && has(&["disabled", "suspended", "blocked"]) {
             return AskError::Disabled { detail };
         }
     }
     match response.status {
-        200 if says(&["parameter", "keyword", "query", "language"]) => AskError::Refused { detail },
+        200 if has(&["parameter", "keyword", "query", "language"]) => AskError::Refused { detail },
         200 => AskError::CouldNotAsk { detail },
         _ => response.status_error().unwrap_or(AskError::Server { status: response.status }),
     }

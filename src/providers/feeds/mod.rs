@@ -25,7 +25,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::is_within;
-use super::{Answer, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
 use crate::domain::Clock;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
@@ -109,7 +109,7 @@ pub struct Feeds {
     first_read: Mutex<Option<Instant>>,
     seen_fresh: std::sync::Mutex<Option<Instant>>,
     /// Whether the log reported that most feeds are not read.
-    told: AtomicBool,
+    is_reported: AtomicBool,
 }
 
 /// How long feeds count as fresh without a check; feeds are read every 15 minutes.
@@ -123,7 +123,7 @@ pub fn new(settings: FeedsSettings, mut parts: FeedsParts) -> Feeds {
         parts,
         first_read: Mutex::default(),
         seen_fresh: std::sync::Mutex::default(),
-        told: AtomicBool::new(false),
+        is_reported: AtomicBool::new(false),
     }
 }
 
@@ -202,11 +202,11 @@ impl Feeds {
     }
 
     /// Records how many feeds are read, and logs a change to or from a majority of stale feeds.
-    async fn tell(&self) -> Result<(), AskError> {
+    async fn report_freshness(&self) -> Result<(), AskError> {
         let FeedFreshness { fresh, stale } = self.freshness().await?;
         metrics::feeds(fresh, stale);
         let is_poor = stale > fresh;
-        if is_poor != self.told.swap(is_poor, Ordering::Relaxed) {
+        if is_poor != self.is_reported.swap(is_poor, Ordering::Relaxed) {
             if is_poor {
                 tracing::warn!(fresh, stale, "most feeds of trusted sites failed recently");
             } else {
@@ -256,7 +256,7 @@ impl Provider for Feeds {
 
     /// Reads the configured feeds if none is fresh. It does not search sites for feeds, because that reads many pages;
     /// the daemon does it.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         let until = asker.until;
         let look = move || async move {
             if !self.settings.urls.is_empty() {
@@ -265,7 +265,7 @@ impl Provider for Feeds {
                 let detail = "no feed of a trusted site was read lately; a running daemon finds and reads them";
                 return Err(AskError::NotReady { detail: detail.to_owned() });
             }
-            Ok(Probed::Answered { failed: Vec::new() })
+            Ok(ProbeResult::Answered { failed: Vec::new() })
         };
         Box::pin(self.parts.gate.run(asker, look))
     }
@@ -282,7 +282,7 @@ impl Provider for Feeds {
         Box::pin(async {
             let end = Instant::now() + ROUND * 2;
             self.round(end).await.map_err(|error| error.to_string())?;
-            self.tell().await.map_err(|error| error.to_string())
+            self.report_freshness().await.map_err(|error| error.to_string())
         })
     }
 }

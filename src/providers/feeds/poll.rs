@@ -12,9 +12,9 @@ use url::Url;
 use super::Feeds;
 use crate::domain::limits::is_storable_url;
 use crate::language::tokens;
-use crate::outbound::{FetchError, Fetched, FetchedPage, Validators};
+use crate::outbound::{FetchError, FetchOutcome, FetchedPage, Validators};
 use crate::reading::decode_for;
-use crate::reading::feeds::{Feed, FeedEntry, NoFeed, feeds_of_page, read_feed};
+use crate::reading::feeds::{Feed, FeedEntry, FeedError, feeds_of_page, read_feed};
 use crate::store::{ClaimedFeed, FeedEntryRow, FeedReading, StoreError};
 
 /// How long a process has a feed to itself; longer than any fetch.
@@ -87,10 +87,10 @@ impl Feeds {
         match fetched {
             // Our time ended, which is not the feed's failure; the claim expires.
             Err(FetchError::Deadline) => return Ok(()),
-            Ok(Fetched::NotModified(validators)) => {
+            Ok(FetchOutcome::NotModified(validators)) => {
                 (reading.etag, reading.last_modified) = (validators.etag, validators.last_modified);
             }
-            Ok(Fetched::Page(page)) => {
+            Ok(FetchOutcome::Page(page)) => {
                 (reading.etag, reading.last_modified) = (page.etag.clone(), page.last_modified.clone());
                 match self.parse(page).await {
                     Ok(read) => {
@@ -175,7 +175,7 @@ impl Feeds {
     async fn parse(&self, page: FetchedPage) -> Result<Feed, String> {
         let read = move || read_feed(&page.body, page.content_type.as_deref(), &page.final_url);
         match self.parts.parsers.run(read).await {
-            Ok(read) => read.map_err(|error: NoFeed| error.to_string()),
+            Ok(read) => read.map_err(|error: FeedError| error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_feed_is_read_when_it_wants_to_be() {
+    fn feed_is_read_again_when_its_interval_and_skipped_hours_end() {
         let at = |hour, minute| DateTime::UNIX_EPOCH + TimeDelta::hours(hour) + TimeDelta::minutes(minute);
         let quarter = TimeDelta::minutes(15);
         let feed = |ttl: Option<u64>, skip_hours: &[u8]| Feed {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_entry_itself_says_is_found_but_names_nothing() {
+    fn row_has_stems_without_names_when_only_the_entry_has_them() {
         let text = r#"<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>N</title><item>
             <title>Budget passed</title><link>https://news.example/a</link><description>It took nine hours.</description>
             <content:encoded>Deputies of Orlesk quarrelled over schools.</content:encoded></item></channel></rss>"#;

@@ -50,11 +50,11 @@ pub trait Gatherer: Send + Sync + Debug {
     fn name(&self) -> &str;
     /// Returns results, best first. An empty list means "nothing found"; an error means "could not ask". The future is
     /// dropped when the item's time ends.
-    fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<Gathered>, StepError>>;
+    fn gather<'a>(&'a self, query: &'a Query) -> BoxFuture<'a, Result<Vec<GatheredPage>, StepError>>;
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gathered {
+pub struct GatheredPage {
     /// The address. A page (`https://…`) without a text is fetched with the usual protection.
     pub url: Url,
     pub title: String,
@@ -132,8 +132,8 @@ impl GathererProvider {
 }
 
 /// Returns `None` without a text or page, or if the URL contains credentials, which must not be stored.
-fn hit(name: &str, one: Gathered) -> Option<Hit> {
-    let Gathered { url, title, text, published_at, credibility } = one;
+fn hit(name: &str, one: GatheredPage) -> Option<Hit> {
+    let GatheredPage { url, title, text, published_at, credibility } = one;
     let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     let is_page = matches!(url.scheme(), "http" | "https");
     if (text.is_none() && !is_page) || !url.username().is_empty() || url.password().is_some() {

@@ -183,16 +183,16 @@ struct Piece {
 /// same for all queries of a claim, so they only replace a text without usable words.
 fn pieces(query: &Query) -> Vec<Piece> {
     let text: Vec<String> = words(&query.text).map(normalise_query).collect();
-    let stands_in_text = |term: &&String| {
+    let is_in_text = |term: &&String| {
         let term: Vec<String> = words(term).map(normalise_query).collect();
         !term.is_empty() && text.windows(term.len()).any(|window| window == term)
     };
     let term = |text| Piece { text, is_plain: false };
-    let known = query.terms.iter().filter(stands_in_text).flat_map(|term| term_pieces(term));
+    let known = query.terms.iter().filter(is_in_text).flat_map(|term| term_pieces(term));
     let mut pieces: Vec<Piece> = known.map(term).collect();
-    let beside_terms = !pieces.is_empty();
+    let has_terms = !pieces.is_empty();
     let rest = content_words(&query.text).into_iter();
-    pieces.extend(rest.map(|(text, is_name)| Piece { text, is_plain: beside_terms && !is_name }));
+    pieces.extend(rest.map(|(text, is_name)| Piece { text, is_plain: has_terms && !is_name }));
     if pieces.is_empty() {
         pieces = query.terms.iter().flat_map(|term| term_pieces(term)).map(term).collect();
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, Setup, Subject, TestedProvider, query};
 
 /// Recorded.
 const RECORDED: &str = r#"{"articles": [
@@ -36,17 +36,17 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
-    Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
+    TestedProvider {
         subject: subject(),
         habits: Habits { title: Some("Vizhinjam International Seaport"), ..Habits::default() },
     }
 }
 
-async fn ask(reply: Reply) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), [reply]).await;
-    let outcome = bench.ask(&query()).await;
-    (bench, outcome)
+async fn ask(reply: Reply) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), [reply]).await;
+    let outcome = setup.ask(&query()).await;
+    (setup, outcome)
 }
 
 #[tokio::test]
@@ -56,7 +56,7 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn a_recorded_answer_is_read_whole() {
-    let (bench, outcome) = ask(json(RECORDED)).await;
+    let (setup, outcome) = ask(json(RECORDED)).await;
     let hits = outcome.unwrap().hits;
     assert_eq!(hits.len(), 2);
     assert_eq!(hits[0].title, "Customs grants approval to Vizhinjam International Seaport");
@@ -64,7 +64,7 @@ async fn a_recorded_answer_is_read_whole() {
     assert_eq!(hits[1].title, "ട്രോളിങ് നിയന്ത്രണം നീങ്ങി; വിഴിഞ്ഞം തീരത്ത് ആവേശം, vizhinjam, fish");
     assert_eq!(hits[1].language.as_deref(), Some("ml"));
     assert!(hits.iter().all(|hit| hit.published_at.is_none()), "the time it was crawled is not when it was published");
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/api/v2/doc/doc");
     assert_eq!(seen.parameter("query").as_deref(), Some("Vizhinjam \"International Seaport\" sourcelang:english"));
     assert_eq!(
@@ -89,15 +89,15 @@ async fn every_sentence_it_refuses_with_has_its_class() {
         "Your query must contain at least one station.",
     ];
     for sentence in permanent {
-        let (bench, outcome) = ask(prose(200, &format!("{sentence}\n"))).await;
+        let (setup, outcome) = ask(prose(200, &format!("{sentence}\n"))).await;
         let AskError::Refused { detail } = outcome.unwrap_err() else { panic!("{sentence}") };
         assert_eq!(detail, sentence);
-        assert_eq!(bench.provider.status().state, GateState::Ready, "the next query may be fine");
+        assert_eq!(setup.provider.status().state, GateState::Ready, "the next query may be fine");
     }
     for status in [200, 429] {
-        let (bench, outcome) = ask(prose(status, THROTTLE)).await;
+        let (setup, outcome) = ask(prose(status, THROTTLE)).await;
         assert_eq!(outcome.unwrap_err(), AskError::Throttled { retry_after: None }, "{status}");
-        let status = bench.provider.status();
+        let status = setup.provider.status();
         let wait = (status.until.unwrap() - contract::now()).num_minutes();
         assert!((29..=33).contains(&wait), "half an hour, whatever the operator's cool-down: {status:?}");
     }
@@ -106,11 +106,11 @@ async fn every_sentence_it_refuses_with_has_its_class() {
 #[tokio::test]
 async fn a_refused_query_is_followed_by_one_simpler_query() {
     let refusal = "One or more of your keywords were too short, too long or too common: (vizhinjam)";
-    let bench = Bench::start(&subject(), [prose(200, refusal), json(RECORDED), json(RECORDED)]).await;
+    let setup = Setup::start(&subject(), [prose(200, refusal), json(RECORDED), json(RECORDED)]).await;
     let asked = Query { domains: vec!["thehindu.com".into()], ..query() };
-    assert_eq!(bench.ask(&asked).await.unwrap().hits.len(), 1, "other domains fall out of the answer");
-    bench.ask(&query()).await.unwrap();
-    let sent: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("query").unwrap()).collect();
+    assert_eq!(setup.ask(&asked).await.unwrap().hits.len(), 1, "other domains fall out of the answer");
+    setup.ask(&query()).await.unwrap();
+    let sent: Vec<_> = setup.server.seen().iter().map(|seen| seen.parameter("query").unwrap()).collect();
     let first = "Vizhinjam \"International Seaport\" domainis:thehindu.com sourcelang:english";
     assert_eq!(sent[..2], [first, "International Seaport sourcelang:english"]);
     assert!(
@@ -119,16 +119,16 @@ async fn a_refused_query_is_followed_by_one_simpler_query() {
         sent[2]
     );
 
-    let bench = Bench::start(&subject(), [prose(200, "The specified phrase is too short.")]).await;
-    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
-    assert_eq!(bench.server.seen().len(), 2, "one simpler query, not more");
-    let bench = Bench::start(&subject(), [prose(200, "A maximum of 250 records can be returned.")]).await;
-    assert_eq!(bench.ask(&query()).await.unwrap_err().label(), "refused");
-    assert_eq!(bench.server.seen().len(), 1, "no other words would mend that");
+    let setup = Setup::start(&subject(), [prose(200, "The specified phrase is too short.")]).await;
+    assert_eq!(setup.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(setup.server.seen().len(), 2, "one simpler query, not more");
+    let setup = Setup::start(&subject(), [prose(200, "A maximum of 250 records can be returned.")]).await;
+    assert_eq!(setup.ask(&query()).await.unwrap_err().label(), "refused");
+    assert_eq!(setup.server.seen().len(), 1, "no other words would mend that");
 }
 
 #[tokio::test]
-async fn broken_json_is_mended_where_the_fault_is_known() {
+async fn json_is_repaired_when_its_fault_is_known() {
     let body = "{\"articles\":[{\"url\":\"https://a.example/1\",\"title\":\"one\u{1} it\\'s\"},\
         {\"url\":\"https://a.example/2\",\"title\":\"bad \\x\"}]}";
     let hits = ask(json(body)).await.1.unwrap().hits;
@@ -142,11 +142,11 @@ async fn broken_json_is_mended_where_the_fault_is_known() {
 
 #[tokio::test]
 async fn other_domains_than_asked_for_are_left_out() {
-    let bench = Bench::start(&subject(), [json(RECORDED)]).await;
+    let setup = Setup::start(&subject(), [json(RECORDED)]).await;
     let asked = Query { domains: vec!["mathrubhumi.com".into()], ..query() };
-    let hits = bench.ask(&asked).await.unwrap().hits;
+    let hits = setup.ask(&asked).await.unwrap().hits;
     assert_eq!(hits.len(), 1);
-    assert!(bench.server.seen()[0].parameter("query").unwrap().contains(" domainis:mathrubhumi.com "));
+    assert!(setup.server.seen()[0].parameter("query").unwrap().contains(" domainis:mathrubhumi.com "));
 }
 
 #[tokio::test]
@@ -157,10 +157,10 @@ async fn a_wall_before_the_service_is_no_bad_key() {
 
 #[tokio::test]
 async fn a_query_without_words_is_not_asked() {
-    let bench = Bench::start(&subject(), [json(RECORDED)]).await;
-    let outcome = bench.ask(&Query { text: "!?".into(), terms: vec!["a".into()], ..query() }).await;
+    let setup = Setup::start(&subject(), [json(RECORDED)]).await;
+    let outcome = setup.ask(&Query { text: "!?".into(), terms: vec!["a".into()], ..query() }).await;
     assert_eq!(outcome.unwrap_err().label(), "refused");
-    assert!(bench.server.seen().is_empty());
+    assert!(setup.server.seen().is_empty());
 }
 
 #[test]

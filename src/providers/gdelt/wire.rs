@@ -89,7 +89,7 @@ pub(super) fn read(response: &ApiResponse, asked: &Query) -> Result<Reply, AskEr
         return Err(AskError::Throttled { retry_after: response.retry_after() });
     }
     if let Some(error) = response.status_error() {
-        return Err(without_key(error));
+        return Err(wire::without_key(error));
     }
     if !text.starts_with(['{', '[', '<']) && !text.is_empty() {
         return prose(text);
@@ -120,14 +120,6 @@ fn to_hit(article: Article, asked: &Query) -> Option<Hit> {
     })
 }
 
-/// There is no key, so a 403 comes from a barrier in front of the service.
-fn without_key(error: AskError) -> AskError {
-    match error {
-        AskError::BadKey { detail } => AskError::CouldNotAsk { detail },
-        other => other,
-    }
-}
-
 fn prose(text: &str) -> Result<Reply, AskError> {
     let folded = text.to_lowercase();
     let starts_with = |refusals: &[&str]| refusals.iter().any(|refusal| folded.starts_with(refusal));
@@ -150,28 +142,28 @@ pub(super) fn refused_words(detail: &str) -> Vec<String> {
 /// Repairs two known faults of its JSON: raw control characters in strings become blanks, unknown escapes lose their
 /// backslash.
 fn repaired(text: &str) -> Cow<'_, str> {
-    let mut mended = String::with_capacity(text.len());
+    let mut fixed = String::with_capacity(text.len());
     let mut in_string = false;
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         match character {
             '"' => {
                 in_string = !in_string;
-                mended.push('"');
+                fixed.push('"');
             }
             '\\' if in_string => {
                 let known = ['"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'];
                 // An unknown escape loses its backslash; the next character is read as usual.
                 if let Some(next) = characters.next_if(|next| known.contains(next)) {
-                    mended.push('\\');
-                    mended.push(next);
+                    fixed.push('\\');
+                    fixed.push(next);
                 }
             }
-            control if in_string && control < ' ' => mended.push(' '),
-            other => mended.push(other),
+            control if in_string && control < ' ' => fixed.push(' '),
+            other => fixed.push(other),
         }
     }
-    Cow::Owned(mended)
+    Cow::Owned(fixed)
 }
 
 /// Removes the blanks of tokenised titles: `WP : Риск`, `off ; fish , boat`, `a " quoted " word`, `Biden ' s`.
@@ -222,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn known_faults_of_its_json_are_mended() {
+    fn parser_repairs_json_when_its_fault_is_known() {
         let read = |text: &str| serde_json::from_str::<serde_json::Value>(&repaired(text)).unwrap();
         assert_eq!(read("{\"a\":\"x\u{1}y\nz\"}")["a"], "x y z");
         assert_eq!(read(r#"{"a":"it\'s \x1 \"q\" \\ \u0041"}"#)["a"], "it's x1 \"q\" \\ A");

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, KEY, Setup, Subject, TestedProvider, query};
 use corroborate_labelled as labelled;
 
 /// A recorded response with a made-up token.
@@ -53,17 +53,17 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
-    Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
+    TestedProvider {
         subject: subject(),
         habits: Habits { title: Some("Jaffrabad"), endless: Some(ENDLESS), ..Habits::default() },
     }
 }
 
-async fn ask(replies: impl IntoIterator<Item = Reply>, limit: usize) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), replies).await;
-    let outcome = bench.ask(&Query { limit, ..query() }).await;
-    (bench, outcome)
+async fn ask(replies: impl IntoIterator<Item = Reply>, limit: usize) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), replies).await;
+    let outcome = setup.ask(&Query { limit, ..query() }).await;
+    (setup, outcome)
 }
 
 fn claims(rows: &serde_json::Value, token: Option<&str>) -> Reply {
@@ -81,14 +81,14 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn a_recorded_answer_is_read_whole() {
-    let (bench, outcome) = ask([test_server::json(RECORDED)], 3).await;
+    let (setup, outcome) = ask([test_server::json(RECORDED)], 3).await;
     let answer = outcome.unwrap();
     let [review] = answer.reviews.as_slice() else { panic!("one review: {answer:?}") };
     assert_eq!(review.claim, "COVID-19 norms flouted in Delhi's Jaffrabad area");
     assert_eq!(review.claimant.as_deref(), Some("Facebook,Twitter"));
     assert_eq!((review.publisher.as_str(), review.rating.as_str()), ("The Quint", "False"));
     assert_eq!(review.review_date.unwrap().to_rfc3339(), "2021-05-11T13:44:56+00:00");
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/v1alpha1/claims:search");
     assert_eq!(seen.parameter("query").as_deref(), Some(query().text.as_str()));
     assert_eq!(seen.parameter("languageCode").as_deref(), Some("en"));
@@ -98,12 +98,12 @@ async fn a_recorded_answer_is_read_whole() {
 #[tokio::test]
 async fn the_stored_real_answer_is_read_where_it_is_at_hand() {
     let Some(body) = labelled::read("api_samples/google_factcheck_claims_search_real_response.json") else { return };
-    let (bench, outcome) = ask([test_server::json(&body)], 10).await;
+    let (setup, outcome) = ask([test_server::json(&body)], 10).await;
     let answer = outcome.unwrap();
     assert_eq!(answer.reviews.len(), 10);
     assert_eq!(answer.reviews.iter().filter(|review| review.rating == "Pants on Fire").count(), 2);
     assert!(answer.reviews.iter().any(|review| review.review_date.is_none()));
-    assert_eq!(bench.server.seen().len(), 1, "ten were wanted and ten came: no further page");
+    assert_eq!(setup.server.seen().len(), 1, "ten were wanted and ten came: no further page");
 }
 
 #[tokio::test]
@@ -117,8 +117,8 @@ async fn several_reviews_of_a_claim_are_all_kept_even_when_they_disagree() {
         null, "text"
     ]}, {"claimReview": [{"url": "https://e.example/"}]}, null]);
     let answer = ask([claims(&rows, None)], 10).await.1.unwrap();
-    let told: Vec<_> = answer.reviews.iter().map(|found| (found.publisher.as_str(), found.rating.as_str())).collect();
-    assert_eq!(told, [("A", "True"), ("b.example", "False."), ("d.example", "")]);
+    let kept: Vec<_> = answer.reviews.iter().map(|found| (found.publisher.as_str(), found.rating.as_str())).collect();
+    assert_eq!(kept, [("A", "True"), ("b.example", "False."), ("d.example", "")]);
     assert!(answer.reviews.iter().all(|review| review.claim == "Earth isn't flat &amp; old"), "decoded once");
     assert!(answer.reviews.iter().all(|review| review.review_date.is_none()));
 }
@@ -131,24 +131,24 @@ async fn the_same_review_under_several_claims_is_one() {
         claim("third", "https://a.example/y", "False"),
     ]);
     let answer = ask([claims(&rows, None)], 10).await.1.unwrap();
-    let told: Vec<_> = answer.reviews.iter().map(|found| found.claim.as_str()).collect();
-    assert_eq!(told, ["first", "third"]);
+    let kept: Vec<_> = answer.reviews.iter().map(|found| found.claim.as_str()).collect();
+    assert_eq!(kept, ["first", "third"]);
 }
 
 #[tokio::test]
 async fn further_pages_are_read_while_reviews_are_missing_and_never_for_ever() {
     let page =
         |number: u32, token| claims(&json!([claim("c", &format!("https://a.example/{number}"), "x")]), Some(token));
-    let (bench, outcome) = ask([page(1, "a"), page(2, "b"), page(3, "c"), page(4, "d")], 10).await;
+    let (setup, outcome) = ask([page(1, "a"), page(2, "b"), page(3, "c"), page(4, "d")], 10).await;
     assert_eq!(outcome.unwrap().reviews.len(), 3, "three pages at most");
-    assert_eq!(bench.server.seen().len(), 3);
-    assert_eq!(bench.server.seen()[1].parameter("pageToken").as_deref(), Some("a"));
+    assert_eq!(setup.server.seen().len(), 3);
+    assert_eq!(setup.server.seen()[1].parameter("pageToken").as_deref(), Some("a"));
 
-    let (bench, outcome) = ask([page(1, "a"), page(2, "a"), page(3, "a")], 10).await;
-    assert_eq!((outcome.unwrap().reviews.len(), bench.server.seen().len()), (2, 2), "a repeated token ends it");
+    let (setup, outcome) = ask([page(1, "a"), page(2, "a"), page(3, "a")], 10).await;
+    assert_eq!((outcome.unwrap().reviews.len(), setup.server.seen().len()), (2, 2), "a repeated token ends it");
 
-    let (bench, outcome) = ask([page(1, "a")], 1).await;
-    assert_eq!((outcome.unwrap().reviews.len(), bench.server.seen().len()), (1, 1));
+    let (setup, outcome) = ask([page(1, "a")], 1).await;
+    assert_eq!((outcome.unwrap().reviews.len(), setup.server.seen().len()), (1, 1));
 
     let broken = answer(500, &[], "");
     let (_, outcome) = ask([page(1, "a"), broken], 10).await;
@@ -158,9 +158,9 @@ async fn further_pages_are_read_while_reviews_are_missing_and_never_for_ever() {
 #[tokio::test]
 async fn a_switched_off_api_disables_with_googles_own_words() {
     let message = "Fact Check Tools API has not been used in project 12345 before or it is disabled.";
-    let (bench, outcome) = ask([error(403, message, &reason("SERVICE_DISABLED"))], 3).await;
+    let (setup, outcome) = ask([error(403, message, &reason("SERVICE_DISABLED"))], 3).await;
     assert_eq!(outcome.unwrap_err(), AskError::Disabled { detail: message.to_owned() });
-    let status = bench.provider.status();
+    let status = setup.provider.status();
     assert!(status.state == GateState::Disabled && status.until.is_some(), "{status:?}");
     let (_, outcome) = ask([quota("RequestsPerMinute", "0")], 3).await;
     assert_eq!(outcome.unwrap_err().label(), "disabled", "a project without any quota never gets one by waiting");
@@ -174,11 +174,11 @@ async fn a_wait_in_the_details_is_respected() {
 }
 
 #[tokio::test]
-async fn a_page_above_the_api_says_nothing_of_the_key() {
+async fn key_stays_valid_when_a_web_page_answers() {
     for status in [403, 404] {
-        let (bench, outcome) = ask([answer(status, &[("content-type", "text/html")], "<html>Error")], 3).await;
+        let (setup, outcome) = ask([answer(status, &[("content-type", "text/html")], "<html>Error")], 3).await;
         assert_eq!(outcome.unwrap_err().label(), "could_not_ask");
-        assert_eq!(bench.provider.status().state, GateState::Ready);
+        assert_eq!(setup.provider.status().state, GateState::Ready);
     }
     let (_, outcome) = ask([error(400, "Request contains an invalid argument.", &json!({}))], 3).await;
     assert_eq!(outcome.unwrap_err().label(), "refused");
@@ -188,10 +188,10 @@ async fn a_page_above_the_api_says_nothing_of_the_key() {
 
 #[tokio::test]
 async fn a_region_is_not_asked_for_and_an_age_never() {
-    let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
+    let setup = Setup::start(&subject(), [test_server::json(RECORDED)]).await;
     for (language, sent) in [(Some("pt-BR"), Some("pt")), (Some("sr_Latn"), Some("sr")), (None, None)] {
-        bench.ask(&Query { language: language.map(str::to_owned), ..query() }).await.unwrap();
-        let seen = bench.server.seen().pop().unwrap();
+        setup.ask(&Query { language: language.map(str::to_owned), ..query() }).await.unwrap();
+        let seen = setup.server.seen().pop().unwrap();
         assert_eq!(seen.parameter("languageCode").as_deref(), sent);
         assert_eq!(seen.parameter("maxAgeDays"), None);
     }
@@ -199,8 +199,8 @@ async fn a_region_is_not_asked_for_and_an_age_never() {
 
 #[tokio::test]
 async fn an_empty_query_is_not_asked() {
-    let bench = Bench::start(&subject(), [test_server::json(RECORDED)]).await;
-    let outcome = bench.ask(&Query { text: " \n".into(), ..query() }).await;
+    let setup = Setup::start(&subject(), [test_server::json(RECORDED)]).await;
+    let outcome = setup.ask(&Query { text: " \n".into(), ..query() }).await;
     assert_eq!(outcome.unwrap_err().label(), "refused");
-    assert!(bench.server.seen().is_empty());
+    assert!(setup.server.seen().is_empty());
 }

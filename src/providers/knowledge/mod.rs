@@ -19,7 +19,7 @@ use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Stor
 use crate::domain::item::SourceKind;
 use crate::inference::Embedder;
 use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
-use crate::store::{EvidenceShelf, NearEvidence, NearTo};
+use crate::store::{EvidenceIndex, NearEvidence, NearestQuery};
 
 pub const NAME: &str = "knowledge";
 const STORAGE: Storage = Storage::Stored;
@@ -62,24 +62,24 @@ pub fn gate_settings(_cooldown: Duration) -> GateSettings {
     }
 }
 
-pub type Denied = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+pub type DenyCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 pub struct Knowledge {
-    shelf: Arc<dyn EvidenceShelf>,
+    index: Arc<dyn EvidenceIndex>,
     embedder: Arc<dyn Embedder>,
-    denied: Denied,
+    denied: DenyCheck,
     gate: Gate,
 }
 
 impl fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Knowledge").field("shelf", &self.shelf).field("gate", &self.gate).finish_non_exhaustive()
+        f.debug_struct("Knowledge").field("shelf", &self.index).field("gate", &self.gate).finish_non_exhaustive()
     }
 }
 
 /// `denied` is called for every answer, because the lists change at run time.
-pub fn new(shelf: Arc<dyn EvidenceShelf>, embedder: Arc<dyn Embedder>, denied: Denied, gate: Gate) -> Knowledge {
-    Knowledge { shelf, embedder, denied, gate }
+pub fn new(index: Arc<dyn EvidenceIndex>, embedder: Arc<dyn Embedder>, denied: DenyCheck, gate: Gate) -> Knowledge {
+    Knowledge { index, embedder, denied, gate }
 }
 
 impl Knowledge {
@@ -107,8 +107,9 @@ impl Knowledge {
         if embedding.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
-        let wanted = NearTo { embedding: &embedding, embedder: self.embedder.name(), similarity: LEAST_SIMILARITY };
-        self.shelf.nearest(wanted).await.map_err(|error| failed(&error.to_string()))
+        let wanted =
+            NearestQuery { embedding: &embedding, embedder: self.embedder.name(), similarity: LEAST_SIMILARITY };
+        self.index.nearest(wanted).await.map_err(|error| failed(&error.to_string()))
     }
 
     fn is_denied(&self, near: &NearEvidence) -> bool {

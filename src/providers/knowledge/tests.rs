@@ -23,16 +23,16 @@ use crate::judging::verdicts::{ClaimContext, assess};
 use crate::outbound::AskMeter;
 use crate::store::StoreError;
 
-/// A shelf in memory; integration tests use a real server.
+/// An index in memory; integration tests use a real server.
 #[derive(Debug)]
-struct Shelf {
+struct MemoryIndex {
     rows: Vec<NearEvidence>,
     slow: Duration,
     broken: bool,
 }
 
-impl EvidenceShelf for Shelf {
-    fn nearest<'a>(&'a self, wanted: NearTo<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
+impl EvidenceIndex for MemoryIndex {
+    fn nearest<'a>(&'a self, wanted: NearestQuery<'a>) -> BoxFuture<'a, Result<Vec<NearEvidence>, StoreError>> {
         Box::pin(async move {
             tokio::time::sleep(self.slow).await;
             assert_eq!((wanted.embedding.len(), wanted.embedder), (DEFAULT_DIMENSION, "hashed-ngrams"));
@@ -57,9 +57,9 @@ fn near(url: &str, sentence: &str) -> NearEvidence {
 }
 
 fn knowledge(rows: Vec<NearEvidence>, slow: Duration, broken: bool) -> Knowledge {
-    let denied: Denied = Arc::new(|host| host == "denied.example");
-    let shelf = Arc::new(Shelf { rows, slow, broken });
-    new(shelf, Arc::new(HashedEmbedder::default()), denied, gate(gate_settings(Duration::from_mins(10))))
+    let denied: DenyCheck = Arc::new(|host| host == "denied.example");
+    let index = Arc::new(MemoryIndex { rows, slow, broken });
+    new(index, Arc::new(HashedEmbedder::default()), denied, gate(gate_settings(Duration::from_mins(10))))
 }
 
 async fn ask(provider: &Knowledge, text: &str) -> Answer {

@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use url::Url;
 
 use self::wire::Window;
-use super::{Answer, Hit, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
@@ -179,13 +179,13 @@ impl Provider for NewsApi {
         Box::pin(self.search(query, asker))
     }
 
-    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         Box::pin(async move {
             if self.paid() && !paid {
                 return probe::reachable(&self.gate, &self.settings.base_url, asker).await;
             }
             let answer = self.search(&probe::question(), asker).await?;
-            Ok(Probed::Answered { failed: answer.failed })
+            Ok(ProbeResult::Answered { failed: answer.failed })
         })
     }
 

@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::outbound::test_server::{self, Reply, answer};
-use crate::providers::contract::{self, Bench, Habits, KEY, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, KEY, Setup, Subject, TestedProvider, query};
 
 /// Constructed from the documentation.
 const ANSWER: &str = r#"{"status":"ok","totalResults":2,"articles":[
@@ -52,15 +52,15 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
     let habits = Habits { title: Some("Seaport"), endless: Some(ENDLESS), ..Habits::default() };
-    Tested { subject: subject(), habits }
+    TestedProvider { subject: subject(), habits }
 }
 
-async fn ask(replies: impl IntoIterator<Item = Reply>, asked: &Query) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), replies).await;
-    let outcome = bench.ask(asked).await;
-    (bench, outcome)
+async fn ask(replies: impl IntoIterator<Item = Reply>, asked: &Query) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), replies).await;
+    let outcome = setup.ask(asked).await;
+    (setup, outcome)
 }
 
 fn days_ago(days: i64) -> NaiveDate {
@@ -79,12 +79,12 @@ async fn keeps_the_provider_contract() {
 #[tokio::test]
 async fn articles_are_read_and_withdrawn_ones_dropped() {
     let asked = Query { domains: vec!["news.example".into(), "b.org".into()], ..query() };
-    let (bench, outcome) = ask([test_server::json(ANSWER)], &asked).await;
+    let (setup, outcome) = ask([test_server::json(ANSWER)], &asked).await;
     let hits = outcome.unwrap().hits;
     assert_eq!(hits.len(), 1, "what was withdrawn is no result");
     assert_eq!((hits[0].title.as_str(), hits[0].snippet.as_str()), ("Seaport & customs", "What it says."));
     assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2026-11-18T07:15:00+00:00");
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/v2/everything");
     let expected = [
         ("q", query().text),
@@ -98,7 +98,7 @@ async fn articles_are_read_and_withdrawn_ones_dropped() {
         assert_eq!(seen.parameter(name), Some(value), "{name}");
     }
     assert_eq!(seen.parameter("from"), None);
-    assert_eq!(bench.server.seen().len(), 1, "all there is came on the first page");
+    assert_eq!(setup.server.seen().len(), 1, "all there is came on the first page");
 
     let content =
         r#"{"status":"ok","articles":[{"url":"https://a.example/","content":"First words … [+2345 chars]"}]}"#;
@@ -108,30 +108,30 @@ async fn articles_are_read_and_withdrawn_ones_dropped() {
 
 #[tokio::test]
 async fn languages_it_lacks_are_not_asked_in() {
-    let bench = Bench::start(&subject(), [test_server::json(ANSWER)]).await;
-    assert!(bench.provider.speaks("en") && bench.provider.speaks("ur") && !bench.provider.speaks("uk"));
-    bench.ask(&Query { language: Some("ur".into()), ..query() }).await.unwrap();
-    bench.ask(&Query { language: Some("uk".into()), ..query() }).await.unwrap();
-    let sent: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("language")).collect();
+    let setup = Setup::start(&subject(), [test_server::json(ANSWER)]).await;
+    assert!(setup.provider.accepts("en") && setup.provider.accepts("ur") && !setup.provider.accepts("uk"));
+    setup.ask(&Query { language: Some("ur".into()), ..query() }).await.unwrap();
+    setup.ask(&Query { language: Some("uk".into()), ..query() }).await.unwrap();
+    let sent: Vec<_> = setup.server.seen().iter().map(|seen| seen.parameter("language")).collect();
     assert_eq!(sent, [Some("ud".to_owned()), None]);
 }
 
 #[tokio::test]
 async fn the_plans_horizon_is_learnt_once_and_kept_to() {
     let replies = [too_far(426, days_ago(29), days_ago(57)), test_server::json(ANSWER)];
-    let bench = Bench::start(&subject(), replies).await;
-    assert_eq!(bench.ask(&dated(50)).await.unwrap().hits.len(), 1);
-    let from = |at: usize| bench.server.seen()[at].parameter("from");
+    let setup = Setup::start(&subject(), replies).await;
+    assert_eq!(setup.ask(&dated(50)).await.unwrap().hits.len(), 1);
+    let from = |at: usize| setup.server.seen()[at].parameter("from");
     assert_eq!(from(0), Some(days_ago(57).to_string()));
     assert_eq!(from(1), Some(days_ago(29).to_string()), "the first day that the plan permits");
-    bench.ask(&dated(45)).await.unwrap();
+    setup.ask(&dated(45)).await.unwrap();
     assert_eq!(from(2), Some(days_ago(29).to_string()), "known from the beginning now");
-    assert_eq!(bench.server.seen().len(), 3);
-    bench.ask(&dated(200)).await.unwrap();
+    assert_eq!(setup.server.seen().len(), 3);
+    setup.ask(&dated(200)).await.unwrap();
     assert_eq!(from(3), None, "all of it lies before the plan: what it has is searched");
-    bench.ask(&dated(3)).await.unwrap();
+    setup.ask(&dated(3)).await.unwrap();
     assert_eq!(from(4), Some(days_ago(10).to_string()));
-    assert_eq!(bench.provider.status().errors_today, 0);
+    assert_eq!(setup.provider.status().errors_today, 0);
 }
 
 #[tokio::test]
@@ -139,14 +139,14 @@ async fn a_horizon_that_contradicts_itself_is_survived() {
     // The granted day is refused, then the next one too.
     let day = days_ago(67);
     let replies = [too_far(400, day, day), too_far(426, days_ago(66), days_ago(66)), test_server::json(ANSWER)];
-    let (bench, outcome) = ask(replies, &dated(60)).await;
+    let (setup, outcome) = ask(replies, &dated(60)).await;
     assert_eq!(outcome.unwrap().hits.len(), 1);
-    let from: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("from")).collect();
+    let from: Vec<_> = setup.server.seen().iter().map(|seen| seen.parameter("from")).collect();
     assert_eq!(from, [Some(day.to_string()), Some(days_ago(66).to_string()), None]);
 
-    let (bench, outcome) = ask([too_far(426, day, day)], &dated(60)).await;
+    let (setup, outcome) = ask([too_far(426, day, day)], &dated(60)).await;
     assert_eq!(outcome.unwrap_err().label(), "refused", "it refuses every date, and no date");
-    assert_eq!(bench.server.seen().len(), 3);
+    assert_eq!(setup.server.seen().len(), 3);
     let (_, outcome) = ask([too_far(426, days_ago(-9), days_ago(-9)), test_server::json(ANSWER)], &dated(1)).await;
     assert!(outcome.is_ok(), "a horizon in the future is no reason to stop");
 }
@@ -154,10 +154,10 @@ async fn a_horizon_that_contradicts_itself_is_survived() {
 #[tokio::test]
 async fn the_end_of_what_may_be_paged_is_no_error() {
     let end = error(426, "maximumResultsReached", "You have requested too many results.");
-    let (bench, outcome) = ask([test_server::json(ENDLESS), end.clone()], &query()).await;
+    let (setup, outcome) = ask([test_server::json(ENDLESS), end.clone()], &query()).await;
     assert_eq!(outcome.unwrap().hits.len(), 1);
-    assert_eq!(bench.server.seen()[1].parameter("page").as_deref(), Some("2"));
-    assert_eq!(bench.provider.status().errors_today, 0);
+    assert_eq!(setup.server.seen()[1].parameter("page").as_deref(), Some("2"));
+    assert_eq!(setup.provider.status().errors_today, 0);
     let (_, outcome) = ask([end], &query()).await;
     assert_eq!(outcome.unwrap_err().label(), "could_not_ask", "before the first page it is not \"nothing found\"");
     let (_, outcome) = ask([test_server::json(ENDLESS), answer(500, &[], "")], &query()).await;

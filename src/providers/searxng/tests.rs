@@ -1,7 +1,7 @@
 use super::*;
 use crate::outbound::GateState;
 use crate::outbound::test_server::{Reply, answer, json};
-use crate::providers::contract::{self, Bench, Habits, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, Setup, Subject, TestedProvider, query};
 
 /// Constructed from the serialiser's source.
 const ANSWER: &str = r#"{"query":"x","results":[
@@ -29,17 +29,17 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
-    Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
+    TestedProvider {
         subject: subject(),
         habits: Habits { title: Some("A \\n title"), wall: Some("disabled"), ..Habits::default() },
     }
 }
 
-async fn ask(reply: Reply, asked: &Query) -> (Bench, Result<Answer, AskError>) {
-    let bench = Bench::start(&subject(), [reply]).await;
-    let outcome = bench.ask(asked).await;
-    (bench, outcome)
+async fn ask(reply: Reply, asked: &Query) -> (Setup, Result<Answer, AskError>) {
+    let setup = Setup::start(&subject(), [reply]).await;
+    let outcome = setup.ask(asked).await;
+    (setup, outcome)
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn results_are_read_and_what_is_no_page_left_out() {
-    let (bench, outcome) = ask(json(ANSWER), &query()).await;
+    let (setup, outcome) = ask(json(ANSWER), &query()).await;
     let hits = outcome.unwrap().hits;
     assert_eq!(
         hits.iter().map(|hit| hit.url.as_str()).collect::<Vec<_>>(),
@@ -58,7 +58,7 @@ async fn results_are_read_and_what_is_no_page_left_out() {
     assert_eq!((hits[0].title.as_str(), hits[0].snippet.as_str()), ("A title", "Some &amp; content"));
     assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2026-11-01T00:00:00+00:00");
     assert_eq!((hits[1].snippet.as_str(), hits[1].published_at), ("", None));
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/search");
     for (name, value) in [("format", "json"), ("language", "en"), ("categories", "general"), ("pageno", "1")] {
         assert_eq!(seen.parameter(name).as_deref(), Some(value), "{name}");
@@ -67,8 +67,8 @@ async fn results_are_read_and_what_is_no_page_left_out() {
 
 #[tokio::test]
 async fn its_limiter_finds_nothing_to_object_to() {
-    let (bench, _) = ask(json(ANSWER), &Query { language: Some("uk".into()), ..query() }).await;
-    let seen = bench.server.seen().remove(0);
+    let (setup, _) = ask(json(ANSWER), &Query { language: Some("uk".into()), ..query() }).await;
+    let seen = setup.server.seen().remove(0);
     assert!(seen.header("accept").unwrap().contains("text/html"));
     assert!(seen.header("accept-encoding").unwrap().contains("gzip"));
     assert_eq!(seen.header("accept-language"), Some("uk, en;q=0.5"));
@@ -89,19 +89,19 @@ async fn engines_that_did_not_respond_are_not_nothing_found() {
 }
 
 #[tokio::test]
-async fn an_instance_without_json_is_disabled_with_the_mend() {
-    let (bench, outcome) = ask(answer(403, &[("content-type", "text/html")], "<html>Forbidden"), &query()).await;
+async fn provider_is_disabled_with_fix_when_instance_has_no_json() {
+    let (setup, outcome) = ask(answer(403, &[("content-type", "text/html")], "<html>Forbidden"), &query()).await;
     assert!(outcome.unwrap_err().to_string().contains("search.formats"));
-    assert_eq!(bench.provider.status().state, GateState::Disabled);
+    assert_eq!(setup.provider.status().state, GateState::Disabled);
 }
 
 #[tokio::test]
 async fn its_limiter_sends_to_the_home_page() {
     for place in ["/", "https://searx.example/", "https://searx.example"] {
-        let (bench, outcome) = ask(answer(302, &[("location", place)], ""), &query()).await;
+        let (setup, outcome) = ask(answer(302, &[("location", place)], ""), &query()).await;
         assert_eq!(outcome.unwrap_err(), AskError::Throttled { retry_after: None }, "{place}");
-        assert_eq!(bench.provider.status().state, GateState::Open);
-        assert_eq!(bench.server.seen().len(), 1);
+        assert_eq!(setup.provider.status().state, GateState::Open);
+        assert_eq!(setup.server.seen().len(), 1);
     }
 }
 
@@ -115,9 +115,9 @@ async fn errors_in_json_have_their_class() {
         (answer(302, &[("location", "https://elsewhere.example/?q=x")], ""), "could_not_ask"),
     ];
     for (reply, label) in cases {
-        let (bench, outcome) = ask(reply, &query()).await;
+        let (setup, outcome) = ask(reply, &query()).await;
         assert_eq!(outcome.unwrap_err().label(), label);
-        assert_eq!(bench.server.seen().len(), 1, "no redirect is followed");
+        assert_eq!(setup.server.seen().len(), 1, "no redirect is followed");
     }
 }
 
@@ -133,21 +133,21 @@ async fn commands_in_a_claim_are_taken_out() {
         ("10:30 a<b yes!", "10:30 a<b yes!"),
     ];
     for (text, sent) in cases {
-        let (bench, _) = ask(json(ANSWER), &Query { text: text.into(), ..query() }).await;
-        assert_eq!(bench.server.seen()[0].parameter("q").as_deref(), Some(sent));
+        let (setup, _) = ask(json(ANSWER), &Query { text: text.into(), ..query() }).await;
+        assert_eq!(setup.server.seen()[0].parameter("q").as_deref(), Some(sent));
     }
-    let (bench, outcome) = ask(json(ANSWER), &Query { text: "!! :".into(), ..query() }).await;
+    let (setup, outcome) = ask(json(ANSWER), &Query { text: "!! :".into(), ..query() }).await;
     assert_eq!(outcome.unwrap_err().label(), "refused");
-    assert!(bench.server.seen().is_empty());
+    assert!(setup.server.seen().is_empty());
 }
 
 #[tokio::test]
 async fn domains_are_asked_for_and_held_to() {
     let asked =
         Query { domains: vec!["example.org".into(), "other.net".into()], language: Some("sr-Latn".into()), ..query() };
-    let (bench, outcome) = ask(json(ANSWER), &asked).await;
+    let (setup, outcome) = ask(json(ANSWER), &asked).await;
     assert_eq!(outcome.unwrap().hits.len(), 1);
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert!(seen.parameter("q").unwrap().ends_with(" site:example.org OR site:other.net"));
     assert_eq!(seen.parameter("language").as_deref(), Some("all"), "a code it would refuse is not sent");
 }

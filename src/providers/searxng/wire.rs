@@ -23,7 +23,7 @@ struct Page {
 }
 
 #[derive(Debug, Deserialize)]
-struct Found {
+struct SearchResult {
     #[serde(default, deserialize_with = "wire::text")]
     url: Option<String>,
     #[serde(default, deserialize_with = "wire::text")]
@@ -120,7 +120,7 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     let Some(Value::Array(results)) = page.results else {
         return Err(AskError::Malformed { detail: "the answer has no list of results".to_owned() });
     };
-    let found: Vec<Found> = results.into_iter().filter_map(|found| serde_json::from_value(found).ok()).collect();
+    let found: Vec<SearchResult> = results.into_iter().filter_map(|found| serde_json::from_value(found).ok()).collect();
     // The reasons are translated, so only their presence counts.
     if found.is_empty() && !page.unresponsive_engines.is_empty() {
         return Err(AskError::CouldNotAsk { detail: unresponsive(&page.unresponsive_engines) });
@@ -142,7 +142,7 @@ fn unresponsive(engines: &[Value]) -> String {
     excerpt(&format!("no engine answered ({})", pairs.collect::<Vec<_>>().join(", ")))
 }
 
-fn to_hit(found: Found, query: &Query) -> Option<Hit> {
+fn to_hit(found: SearchResult, query: &Query) -> Option<Hit> {
     let url = wire::page_url(&found.url?).filter(|url| wire::is_within(url, &query.domains))?;
     Some(Hit {
         url: url.to_string(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Languages, Probed, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
@@ -120,11 +120,11 @@ impl Provider for SerpApi {
     }
 
     /// The account lookup is free and needs a valid key.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<Probed, AskError>> {
+    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
         let request = self.request(super::wire::endpoint(&self.settings.base_url, ACCOUNT_PATH));
         Box::pin(async move {
             self.gate.inquire(request, asker, wire::account).await?;
-            Ok(Probed::KeyAccepted)
+            Ok(ProbeResult::KeyAccepted)
         })
     }
 

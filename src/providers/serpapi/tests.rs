@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 use crate::outbound::test_server::{self, Reply, TestServer, answer};
 use crate::outbound::{AskMeter, HttpClient, NoObserver};
-use crate::providers::contract::{self, Bench, Habits, KEY, KeyPlace, Subject, Tested, query};
+use crate::providers::contract::{self, Habits, KEY, KeyPlace, Setup, Subject, TestedProvider, query};
 
 /// Constructed from public clients' fixtures.
 const WEB: &str = r#"{"search_metadata":{"id":"66","status":"Success","json_endpoint":"https://serpapi.com/searches/66.json"},
@@ -55,19 +55,19 @@ fn subject() -> Subject {
     }
 }
 
-pub(in crate::providers) fn tested() -> Tested {
+pub(in crate::providers) fn tested() -> TestedProvider {
     let habits = Habits {
         key: Some(KeyPlace::Parameter("api_key")),
         title: Some("Seaport approved"),
         account: Some((ACCOUNT_PATH, r#"{"error":"down"}"#)),
         ..Habits::default()
     };
-    Tested { subject: subject(), habits }
+    TestedProvider { subject: subject(), habits }
 }
 
 async fn ask(reply: Reply) -> Result<Answer, AskError> {
-    let bench = Bench::start(&subject(), [reply]).await;
-    bench.ask(&query()).await
+    let setup = Setup::start(&subject(), [reply]).await;
+    setup.ask(&query()).await
 }
 
 #[tokio::test]
@@ -77,12 +77,12 @@ async fn keeps_the_provider_contract() {
 
 #[tokio::test]
 async fn web_results_are_read() {
-    let bench = Bench::start(&subject(), [test_server::json(WEB)]).await;
-    let hits = bench.ask(&query()).await.unwrap().hits;
+    let setup = Setup::start(&subject(), [test_server::json(WEB)]).await;
+    let hits = setup.ask(&query()).await.unwrap().hits;
     assert_eq!(hits.len(), 1);
     assert_eq!((hits[0].title.as_str(), hits[0].snippet.as_str()), ("Seaport approved", "It was \"granted\"."));
     assert_eq!(hits[0].published_at.unwrap().to_rfc3339(), "2026-11-03T00:00:00+00:00");
-    let seen = bench.server.seen().remove(0);
+    let seen = setup.server.seen().remove(0);
     assert_eq!(seen.path(), "/search.json");
     for (name, value) in [("engine", "google"), ("hl", "en"), ("num", "5"), ("api_key", KEY)] {
         assert_eq!(seen.parameter(name).as_deref(), Some(value), "{name}");
@@ -93,20 +93,20 @@ async fn web_results_are_read() {
 #[tokio::test]
 async fn clusters_give_their_stories_and_a_fresh_claim_is_looked_for_in_the_news() {
     let fresh = Query { around: Some(contract::now()), ..query() };
-    let bench = Bench::start(&subject(), [test_server::json(NEWS)]).await;
-    let hits = bench.ask(&fresh).await.unwrap().hits;
-    let told: Vec<_> = hits.iter().map(|hit| (hit.url.as_str(), hit.title.as_str())).collect();
-    assert_eq!(told, [("https://h.example/1", "H"), ("https://s.example/1", "S"), ("https://one.example/1", "Single")]);
+    let setup = Setup::start(&subject(), [test_server::json(NEWS)]).await;
+    let hits = setup.ask(&fresh).await.unwrap().hits;
+    let kept: Vec<_> = hits.iter().map(|hit| (hit.url.as_str(), hit.title.as_str())).collect();
+    assert_eq!(kept, [("https://h.example/1", "H"), ("https://s.example/1", "S"), ("https://one.example/1", "Single")]);
     let dates: Vec<_> = hits.iter().map(|hit| hit.published_at.unwrap().to_rfc3339()).collect();
     assert_eq!(dates, ["2026-09-24T07:00:00+00:00", "2026-09-24T18:30:00+00:00", "2026-09-25T07:00:00+00:00"]);
-    assert_eq!(bench.server.seen()[0].parameter("engine").as_deref(), Some("google_news"));
-    assert_eq!(bench.server.seen().len(), 1);
+    assert_eq!(setup.server.seen()[0].parameter("engine").as_deref(), Some("google_news"));
+    assert_eq!(setup.server.seen().len(), 1);
 
-    let bench = Bench::start(&subject(), [test_server::json(NOTHING), test_server::json(WEB)]).await;
-    assert_eq!(bench.ask(&fresh).await.unwrap().hits.len(), 1);
-    let engines: Vec<_> = bench.server.seen().iter().map(|seen| seen.parameter("engine").unwrap()).collect();
+    let setup = Setup::start(&subject(), [test_server::json(NOTHING), test_server::json(WEB)]).await;
+    assert_eq!(setup.ask(&fresh).await.unwrap().hits.len(), 1);
+    let engines: Vec<_> = setup.server.seen().iter().map(|seen| seen.parameter("engine").unwrap()).collect();
     assert_eq!(engines, ["google_news", "google"]);
-    assert!((bench.provider.status().usd_today - 0.03).abs() < 1e-9, "both are paid for");
+    assert!((setup.provider.status().usd_today - 0.03).abs() < 1e-9, "both are paid for");
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn an_error_at_status_200_is_an_answer_or_a_failure() {
 }
 
 #[tokio::test]
-async fn a_429_without_clear_words_is_told_by_the_account() {
+async fn account_decides_when_429_has_no_clear_message() {
     let left = |left: u32| json!({"plan_searches_left": left, "total_searches_left": left, "this_hour_searches": 9});
     let cases = [
         (r#"{"error":"Too many requests"}"#, left(0), "quota_gone", 2),

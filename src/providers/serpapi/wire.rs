@@ -44,7 +44,7 @@ struct Metadata {
 
 /// A result, a story of a cluster, or a cluster, which has no link. `source` (a name or an object) is not needed.
 #[derive(Debug, Deserialize)]
-struct Found {
+struct SearchResult {
     #[serde(default, deserialize_with = "wire::text")]
     link: Option<String>,
     #[serde(default, deserialize_with = "wire::text")]
@@ -154,21 +154,21 @@ pub(super) fn read(response: &ApiResponse, query: &Query) -> Result<Answer, AskE
     Ok(Answer { hits: hits.take(query.limit).collect(), ..Answer::default() })
 }
 
-fn rows(list: Value) -> Vec<Found> {
+fn rows(list: Value) -> Vec<SearchResult> {
     let Value::Array(rows) = list else { return Vec::new() };
     rows.into_iter().filter_map(|row| serde_json::from_value(row).ok()).collect()
 }
 
 /// Returns a cluster as its stories, the highlighted one first.
-fn flattened(mut found: Found) -> Vec<Found> {
+fn flattened(mut found: SearchResult) -> Vec<SearchResult> {
     let stories = std::mem::take(&mut found.stories);
     let inner = found.highlight.take().into_iter().chain(stories);
-    let inner: Vec<Found> = inner.filter_map(|story| serde_json::from_value(story).ok()).collect();
+    let inner: Vec<SearchResult> = inner.filter_map(|story| serde_json::from_value(story).ok()).collect();
     let own = found.link.is_some().then_some(found);
     own.into_iter().chain(inner).collect()
 }
 
-fn to_hit(found: Found, query: &Query, now: DateTime<Utc>) -> Option<Hit> {
+fn to_hit(found: SearchResult, query: &Query, now: DateTime<Utc>) -> Option<Hit> {
     let url = wire::page_url(&found.link?).filter(|url| wire::is_within(url, &query.domains))?;
     let iso = found.iso_date.as_deref().and_then(wire::date);
     Some(Hit {
@@ -214,19 +214,19 @@ pub(super) fn date(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 
 fn refusal(response: &ApiResponse, words: &str) -> AskError {
     let folded = words.to_lowercase();
-    let says = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
+    let has = |signs: &[&str]| signs.iter().any(|sign| folded.contains(sign));
     let detail = excerpt(words);
-    if says(&["are exhausted", "run out of searches", "searches for the month"]) {
+    if has(&["are exhausted", "run out of searches", "searches for the month"]) {
         return AskError::QuotaGone { until: None };
     }
-    if says(&["per hour", "rate limit"]) {
+    if has(&["per hour", "rate limit"]) {
         return AskError::Throttled { retry_after: response.retry_after() };
     }
-    if says(&["invalid api key", "missing api key", "api key should be"]) || response.status == 401 {
+    if has(&["invalid api key", "missing api key", "api key should be"]) || response.status == 401 {
         return AskError::BadKey { detail };
     }
     match response.status {
-        200 if says(&["missing query", "unsupported", "invalid parameter"]) => AskError::Refused { detail },
+        200 if has(&["missing query", "unsupported", "invalid parameter"]) => AskError::Refused { detail },
         200 => AskError::CouldNotAsk { detail },
         // SerpAPI refuses the account, not the key.
         403 => AskError::Disabled { detail },
@@ -236,11 +236,11 @@ fn refusal(response: &ApiResponse, words: &str) -> AskError {
 
 /// A 429 without a wait or a clear message is the hourly limit or the end of the monthly quota.
 pub(super) fn is_doubtful(response: &ApiResponse, error: &AskError) -> bool {
-    let says_which = |error: &AskError| {
+    let is_clear = |error: &AskError| {
         let words = String::from_utf8_lossy(&response.body).to_lowercase();
         matches!(error, AskError::QuotaGone { .. }) || words.contains("per hour")
     };
-    response.status == 429 && response.retry_after().is_none() && !says_which(error)
+    response.status == 429 && response.retry_after().is_none() && !is_clear(error)
 }
 
 #[derive(Debug, Deserialize)]

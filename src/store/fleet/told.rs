@@ -12,15 +12,15 @@ use super::{BreakerKind, FleetSnapshot, SharedBreaker, probe_span, span};
 #[derive(Debug, Deserialize)]
 pub(super) struct FleetSnapshotRow {
     pub(super) moment: DateTime<Utc>,
-    breakers: Vec<ToldBreaker>,
-    used: Vec<ToldUse>,
+    breakers: Vec<BreakerRow>,
+    used: Vec<QuotaRow>,
     spent_usd: f64,
     day_ends_in: f64,
     month_ends_in: f64,
 }
 
 #[derive(Debug, Deserialize)]
-struct ToldBreaker {
+struct BreakerRow {
     provider: String,
     identity: String,
     kind: BreakerKind,
@@ -33,20 +33,20 @@ struct ToldBreaker {
 }
 
 #[derive(Debug, Deserialize)]
-struct ToldUse {
+struct QuotaRow {
     provider: String,
     window: String,
     used: u64,
 }
 
 impl From<FleetSnapshotRow> for FleetSnapshot {
-    fn from(told: FleetSnapshotRow) -> Self {
+    fn from(snapshot: FleetSnapshotRow) -> Self {
         let mut used: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-        for row in told.used {
+        for row in snapshot.used {
             let windows = used.entry(row.provider).or_default();
             if row.window == "day" { windows.0 = row.used } else { windows.1 = row.used }
         }
-        let breakers = told.breakers.into_iter().map(|row| {
+        let breakers = snapshot.breakers.into_iter().map(|row| {
             let state = SharedBreaker {
                 kind: row.kind,
                 until_in: span(row.until_in),
@@ -61,9 +61,9 @@ impl From<FleetSnapshotRow> for FleetSnapshot {
         Self {
             breakers: breakers.collect(),
             used: used.into_iter().map(|(provider, (day, month))| (provider, day, month)).collect(),
-            spent_usd: told.spent_usd,
-            day_ends_in: span(Some(told.day_ends_in)),
-            month_ends_in: span(Some(told.month_ends_in)),
+            spent_usd: snapshot.spent_usd,
+            day_ends_in: span(Some(snapshot.day_ends_in)),
+            month_ends_in: span(Some(snapshot.month_ends_in)),
         }
     }
 }

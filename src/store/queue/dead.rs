@@ -7,7 +7,7 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
 use super::TableQueue;
-use crate::broker::{DeadLetter, DeadSelection, EXCERPT_BYTES, OpenDeadLetter, QueueName, Settle};
+use crate::broker::{DeadLetter, DeadSelection, EXCERPT_BYTES, OpenDeadLetter, QueueName, Settlement};
 use crate::store::StoreError;
 
 /// Rows per statement: the database holds their bodies.
@@ -59,10 +59,10 @@ impl TableQueue {
         &self,
         id: i64,
         attempts: u32,
-        how: &Settle,
+        how: &Settlement,
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let Settle::Dead { label, error, body } = how else { return Ok(()) };
+        let Settlement::Dead { label, error, body } = how else { return Ok(()) };
         let kept = match body {
             crate::broker::DeadBody::Whole => None,
             crate::broker::DeadBody::Excerpt => Some(excerpt_bytes()),

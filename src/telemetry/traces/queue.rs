@@ -111,7 +111,7 @@ mod tests {
     use crate::telemetry::exporter::tests::page_of;
 
     #[test]
-    fn what_does_not_fit_is_dropped_and_counted_and_nobody_waits() {
+    fn queue_drops_and_counts_span_when_it_is_full() {
         let page = page_of(|| {
             let (inlet, queue) = sized(2, GATHERING);
             for name in ["a", "b", "c", "d"] {

@@ -34,7 +34,7 @@ pub(in crate::telemetry) fn filter() -> FilterFn {
     FilterFn::new(ours).with_max_level_hint(LevelFilter::INFO)
 }
 
-struct Open {
+struct OpenSpan {
     context: SpanContext,
     parent: Option<Parent>,
     name: &'static str,
@@ -148,7 +148,7 @@ where
         } else {
             // A span outside a recorded item is not recorded.
             span.parent().and_then(|parent| {
-                let SpanContext { trace_id, span_id } = parent.extensions().get::<Open>()?.context;
+                let SpanContext { trace_id, span_id } = parent.extensions().get::<OpenSpan>()?.context;
                 let parent = Parent { span_id, is_remote: false };
                 Some((SpanContext { trace_id, span_id: new_id() }, Some(parent)))
             })
@@ -156,19 +156,19 @@ where
         let Some((context, parent)) = begun else { return };
         let start = u64::try_from(SystemClock.now().timestamp_nanos_opt().unwrap_or_default()).unwrap_or_default();
         let name = attributes.metadata().name();
-        span.extensions_mut().insert(Open { context, parent, name, fields, began: Instant::now(), start });
+        span.extensions_mut().insert(OpenSpan { context, parent, name, fields, began: Instant::now(), start });
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        if let Some(open) = span.extensions_mut().get_mut::<Open>() {
+        if let Some(open) = span.extensions_mut().get_mut::<OpenSpan>() {
             values.record(&mut open.fields);
         }
     }
 
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let Some(span) = context.span(&id) else { return };
-        let Some(open) = span.extensions_mut().remove::<Open>() else { return };
+        let Some(open) = span.extensions_mut().remove::<OpenSpan>() else { return };
         // A monotonic clock, because some collectors refuse an end before the start.
         let took = u64::try_from(open.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.inlet.put(FinishedSpan {

@@ -7,7 +7,7 @@
 use super::span::{FinishedSpan, Value};
 
 /// Bits of `Span.flags`: whether the parent is remote is known, and it is remote.
-const KNOWS_REMOTE: u32 = 0x100;
+const HAS_IS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
 /// The trace flag "recorded", which all sent spans have.
 const SAMPLED: u32 = 1;
@@ -94,7 +94,7 @@ impl Message {
             self.message(15, |status| status.number(3, STATUS_ERROR));
         }
         let is_remote = span.parent.is_some_and(|parent| parent.is_remote);
-        self.fixed32(16, SAMPLED | KNOWS_REMOTE | if is_remote { IS_REMOTE } else { 0 });
+        self.fixed32(16, SAMPLED | HAS_IS_REMOTE | if is_remote { IS_REMOTE } else { 0 });
     }
 }
 

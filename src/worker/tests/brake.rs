@@ -8,11 +8,11 @@ const FAILURES: usize = 3;
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Fails every item until `repaired`, and counts the attempts.
-fn failing(repaired: &CancellationToken, attempts: &Arc<AtomicUsize>, error: ProcessError) -> Process {
+fn failing(repaired: &CancellationToken, attempts: &Arc<AtomicUsize>, error: ProcessError) -> ItemProcessor {
     let (repaired, attempts) = (repaired.clone(), Arc::clone(attempts));
     Arc::new(move |_| {
         attempts.fetch_add(1, Ordering::SeqCst);
-        let done = if repaired.is_cancelled() { Ok(Processed::Committed) } else { Err(error.clone()) };
+        let done = if repaired.is_cancelled() { Ok(ProcessOutcome::Committed) } else { Err(error.clone()) };
         async move { done }.boxed()
     })
 }
@@ -34,28 +34,28 @@ async fn worker_takes_one_item_a_pause_when_all_fail_and_all_items_when_one_succ
         for id in 0..40 {
             queue.put(id, QueueName::Enrichment, &item(&id.to_string()), 0);
         }
-        let running = Running::start(queue, braked(), failing(&repaired, &attempts, error));
+        let running = RunningWorker::start(queue, braked(), failing(&repaired, &attempts, error));
         sleep(DELAY * 8).await;
         let tried = attempts.load(Ordering::SeqCst);
         // Items that were running at the third failure, and one per pause.
         assert!((FAILURES..=FAILURES + 3 + 7).contains(&tried), "{tried} attempts");
         let settled =
-            |wanted: fn(&Settle) -> bool| running.queue.settled().iter().filter(|(_, how)| wanted(how)).count();
-        let ended = settled(|how| matches!(how, Settle::Dead { .. } | Settle::Retry { .. }));
-        let deferred = settled(|how| matches!(how, Settle::Defer { .. }));
+            |wanted: fn(&Settlement) -> bool| running.queue.settled().iter().filter(|(_, how)| wanted(how)).count();
+        let ended = settled(|how| matches!(how, Settlement::Dead { .. } | Settlement::Retry { .. }));
+        let deferred = settled(|how| matches!(how, Settlement::Defer { .. }));
         // Items that were running at the third failure lose no attempt; each trial does.
         assert!((FAILURES..=FAILURES + 7).contains(&ended), "{ended} items used up an attempt");
         assert!(deferred <= 3, "{deferred} items were deferred");
         assert!(running.queue.pauses.lock().unwrap().starts_with(&[true, false, true]));
         repaired.cancel();
-        let rest = || 40 - settled(|how| matches!(how, Settle::Dead { .. } | Settle::Retry { .. }));
+        let rest = || 40 - settled(|how| matches!(how, Settlement::Dead { .. } | Settlement::Retry { .. }));
         for _ in 0..500 {
-            if settled(|how| *how == Settle::Ack) == rest() {
+            if settled(|how| *how == Settlement::Ack) == rest() {
                 break;
             }
             sleep(Duration::from_millis(10)).await;
         }
-        assert_eq!(settled(|how| *how == Settle::Ack), rest(), "the rest is done");
+        assert_eq!(settled(|how| *how == Settlement::Ack), rest(), "the rest is done");
         assert!(running.stop().await.1.is_ok());
     }
 }
@@ -69,7 +69,7 @@ async fn worker_tries_another_item_when_the_tried_message_is_malformed() {
         queue.put(id, QueueName::Enrichment, &item(&id.to_string()), 0);
     }
     let settings = WorkerSettings { concurrency: 1, ..braked() };
-    let running = Running::start(queue, settings, failing(&repaired, &attempts, error));
+    let running = RunningWorker::start(queue, settings, failing(&repaired, &attempts, error));
     running.settled(FAILURES).await;
     repaired.cancel();
     for id in 3..6 {
@@ -77,5 +77,5 @@ async fn worker_tries_another_item_when_the_tried_message_is_malformed() {
     }
     running.queue.put(6, QueueName::Enrichment, &item("good"), 0);
     let settled = running.settled(7).await;
-    assert_eq!(settled.last(), Some(&(6, Settle::Ack)), "{settled:?}");
+    assert_eq!(settled.last(), Some(&(6, Settlement::Ack)), "{settled:?}");
 }

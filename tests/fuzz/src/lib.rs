@@ -15,8 +15,8 @@ pub mod answers {
     /// The object of that schema in a text, if one is found.
     pub fn object_in(text: &str, schema: &Value, is_cut: bool) -> Option<Value> {
         match json::object_in(text, schema, is_cut) {
-            json::Found::Object(value) => Some(value),
-            json::Found::Cut | json::Found::Nothing => None,
+            json::ParsedObject::Object(value) => Some(value),
+            json::ParsedObject::Cut | json::ParsedObject::Nothing => None,
         }
     }
 }

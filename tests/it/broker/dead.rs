@@ -1,13 +1,16 @@
 //! Dead letters.
 
-use corroborate::broker::{AmqpQueue, AmqpSettings, DeadBody, DeadSelection, EXCERPT_BYTES, Queue, QueueName, Settle};
+use corroborate::broker::{
+    AmqpQueue, AmqpSettings, DeadBody, DeadSelection, EXCERPT_BYTES, Queue, QueueName, Settlement,
+};
 
 use super::bed::Bed;
 
 async fn bury(bed: &Bed, queue: &AmqpQueue, key: &str, body: &str) {
     bed.publish_as(key, body.as_bytes(), |properties| properties.with_message_id(body.into())).await;
     let delivery = bed.receive(queue).await;
-    let how = Settle::Dead { label: "not_json".to_owned(), error: format!("{body} is wrong"), body: DeadBody::Whole };
+    let how =
+        Settlement::Dead { label: "not_json".to_owned(), error: format!("{body} is wrong"), body: DeadBody::Whole };
     queue.settle(&delivery, how).await.unwrap();
 }
 
@@ -45,7 +48,7 @@ async fn dead_letters_are_listed_shown_given_back_and_dropped() {
     assert_eq!(queue.dead_requeue(DeadSelection::Ids(&chosen)).await.unwrap(), 1);
     let back = bed.receive(&queue).await;
     assert_eq!((back.queue, back.attempts, back.body.as_slice()), (QueueName::Factcheck, 0, b"two".as_slice()));
-    queue.settle(&back, Settle::Ack).await.unwrap();
+    queue.settle(&back, Settlement::Ack).await.unwrap();
 
     // The last one looked at is taken away, those before it stay.
     assert_eq!(queue.dead_drop(DeadSelection::Ids(&[letters[3].id.clone()])).await.unwrap(), 1);
@@ -66,7 +69,7 @@ async fn a_message_that_is_never_settled_is_given_up_by_the_broker_in_the_end() 
     // The delivery limit is 20: handed back so often and once more, the broker keeps it from us.
     for _ in 0..=20 {
         let delivery = bed.receive(&queue).await;
-        queue.settle(&delivery, Settle::Requeue).await.unwrap();
+        queue.settle(&delivery, Settlement::Requeue).await.unwrap();
     }
     bed.until("the broker gives it up", async || queue.depth().await.unwrap().dead == 1).await;
     let letter = &queue.dead_list(1).await.unwrap()[0];
@@ -104,7 +107,7 @@ async fn letters_of_a_reason_go_back_and_cut_ones_stay() {
     let huge = format!(r#"{{"item_id":"huge","text":"{}"}}"#, "x".repeat(2 * EXCERPT_BYTES));
     bed.publish("item.a", huge.as_bytes()).await;
     let delivery = bed.receive(&queue).await;
-    let how = Settle::Dead { label: "not_json".to_owned(), error: "too long".to_owned(), body: DeadBody::Excerpt };
+    let how = Settlement::Dead { label: "not_json".to_owned(), error: "too long".to_owned(), body: DeadBody::Excerpt };
     queue.settle(&delivery, how).await.unwrap();
     for body in ["one", "two"] {
         bury(&bed, &queue, "item.a", body).await;
@@ -118,7 +121,7 @@ async fn letters_of_a_reason_go_back_and_cut_ones_stay() {
     assert_eq!(queue.dead_requeue(DeadSelection::Reason("not_json")).await.unwrap(), 2);
     for _ in 0..2 {
         let back = bed.receive(&queue).await;
-        queue.settle(&back, Settle::Ack).await.unwrap();
+        queue.settle(&back, Settlement::Ack).await.unwrap();
     }
     assert_eq!(queue.dead_drop(DeadSelection::Reason("not_json")).await.unwrap(), 1);
     bed.clear().await;

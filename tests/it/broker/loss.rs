@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use corroborate::broker::{DeadBody, OutboxMessage, Queue, QueueError, QueueName, Settle};
+use corroborate::broker::{DeadBody, OutboxMessage, Queue, QueueError, QueueName, Settlement};
 
 use super::bed::{Bed, amqp_url};
 use super::work::{Worker, item};
@@ -26,8 +26,8 @@ async fn a_deleted_queue_is_declared_again() {
     bodies.sort();
     assert_eq!(bodies, [b"after".to_vec(), b"held".to_vec()]);
     // Settling what came over the lost connection is no error: the broker delivered it again.
-    queue.settle(&held, Settle::Ack).await.unwrap();
-    let how = Settle::Dead { label: "late".to_owned(), error: String::new(), body: DeadBody::Whole };
+    queue.settle(&held, Settlement::Ack).await.unwrap();
+    let how = Settlement::Dead { label: "late".to_owned(), error: String::new(), body: DeadBody::Whole };
     queue.settle(&held, how).await.unwrap();
     assert_eq!(queue.depth().await.unwrap().dead, 0, "a double would lie there");
     bed.clear().await;
@@ -41,7 +41,7 @@ async fn a_retry_whose_queue_was_deleted_is_not_lost() {
     let delivery = bed.receive(&queue).await;
     bed.delete_queue(&format!("{}.retry.200ms", bed.names.enrichment_queue)).await;
     let delay = Duration::from_millis(200);
-    let how = Settle::Retry { error_label: "store_away", error: "no route".to_owned(), delay };
+    let how = Settlement::Retry { error_label: "store_away", error: "no route".to_owned(), delay };
     queue.settle(&delivery, how).await.unwrap();
     assert_eq!(bed.receive(&queue).await.attempts, 1);
     bed.clear().await;
@@ -54,7 +54,7 @@ async fn a_dead_letter_queue_that_was_deleted_is_declared_again() {
     bed.publish("item.a", b"bad").await;
     let delivery = bed.receive(&queue).await;
     bed.delete_queue(&bed.names.dead_queue).await;
-    let how = Settle::Dead { label: "x".to_owned(), error: "y".to_owned(), body: DeadBody::Whole };
+    let how = Settlement::Dead { label: "x".to_owned(), error: "y".to_owned(), body: DeadBody::Whole };
     queue.settle(&delivery, how).await.unwrap();
     assert_eq!(queue.dead_list(10).await.unwrap()[0].excerpt, b"bad");
     bed.clear().await;

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use corroborate::broker::{AmqpQueue, EXCERPT_BYTES, NoObserver, Queue, Settle};
+use corroborate::broker::{AmqpQueue, EXCERPT_BYTES, NoObserver, Queue, Settlement};
 use corroborate::domain::SystemClock;
 use corroborate::worker::{
-    self, IntakeStatus, OwnAllowance, Probe, Process, ProcessError, Processed, RetryPolicy, WorkerError, WorkerParts,
-    WorkerSettings, announce_over,
+    self, IntakeStatus, ItemProcessor, OwnAllowance, Probe, ProcessError, ProcessOutcome, RetryPolicy, WorkerError,
+    WorkerParts, WorkerSettings, announce_over,
 };
 use futures::FutureExt;
 use tokio::task::JoinHandle;
@@ -39,7 +39,7 @@ impl Worker {
             async move { if away { Err("no route".to_owned()) } else { Ok(()) } }.boxed()
         });
         let store = Arc::clone(&away);
-        let process: Process = Arc::new(move |work| {
+        let process: ItemProcessor = Arc::new(move |work| {
             seeing.lock().unwrap().push(work.item.item_id.clone());
             let away = store.load(Ordering::SeqCst);
             async move {
@@ -53,7 +53,7 @@ impl Worker {
                     }
                     _ => {}
                 }
-                Ok(Processed::Committed)
+                Ok(ProcessOutcome::Committed)
             }
             .boxed()
         });
@@ -215,7 +215,7 @@ async fn while_the_store_is_away_nothing_is_consumed_and_no_attempt_or_delivery_
         let delivery = bed.receive(&other).await;
         // What had been fetched ahead bears the broker's mark of a second delivery, which counts for nothing.
         assert_eq!(delivery.attempts, 0);
-        other.settle(&delivery, Settle::Ack).await.unwrap();
+        other.settle(&delivery, Settlement::Ack).await.unwrap();
     }
     drop(other);
     worker.away.store(false, Ordering::SeqCst);

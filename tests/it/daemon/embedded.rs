@@ -59,7 +59,7 @@ async fn embedded_commands_beside_a_serving_daemon_go_through_it() {
     // An item may be called like a claim.
     assert!(run(&["why", "clm_second"], "").await.ok().contains("Osterik"));
     let nobody = run(&["why", "clm_third"], "").await;
-    assert!(nobody.code == 1 && nobody.stderr.contains("give the item's id"), "{}", nobody.stderr);
+    assert!(nobody.code == 1 && nobody.stderr.contains("give an item's id"), "{}", nobody.stderr);
     let evidence = run(&["evidence", "first", "--json"], "").await.json();
     assert_eq!(evidence["result"]["item_id"], "first");
     assert!(evidence["evidence"].to_string().contains("Velmora"));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::app::TestApp;
 use crate::support::daemon::{Daemon, until};
 use crate::support::simulator::{Fault, Target};
-use crate::support::stories::{self, UNTOLD, item};
+use crate::support::stories::{self, TOLD, UNTOLD, item};
 
 async fn disabled(daemon: &Daemon) -> Value {
     daemon.get("/readyz").await.json()["providers"]["disabled"].clone()
@@ -13,6 +13,24 @@ async fn disabled(daemon: &Daemon) -> Value {
 
 fn brave(rows: &Value) -> Value {
     rows.as_array().unwrap().iter().find(|row| row["name"] == "brave").unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn check_without_any_key_is_answered_from_wikipedia() {
+    let Some(mut app) = TestApp::new(stories::world()).await else { return };
+    for key in ["FACTCHECK_GOOGLE_API_KEY", "ENRICHMENT_SEARXNG_BASE_URL", "ENRICHMENT_BRAVE_API_KEY"] {
+        app.unset(key);
+    }
+    app.set("ENRICHMENT_PROVIDERS", "wikipedia");
+    let result = app.run(&["check", "--json", TOLD]).await.json();
+    assert_eq!(result["claims"][0]["verdict"], "supported", "{result:#}");
+    assert_eq!(result["claims"][0]["evidence"][0]["provider"], "wikipedia", "{result:#}");
+    assert_eq!(app.simulator.calls(Target::Searxng) + app.simulator.calls(Target::Brave), 0);
+    app.simulator
+        .set_fault(Target::Wikipedia, Fault::answer(200, "application/json", r#"{"error":{"code":"maxlag"}}"#));
+    let failed = app.run(&["check", UNTOLD]).await;
+    assert!(failed.code == 69 && failed.stderr.contains("nothing could be asked"), "{failed:?}");
+    app.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -251,7 +251,7 @@ async fn a_list_is_narrowed_and_taken_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_domain_lists_are_edited_with_foresight_and_taken_back() {
+async fn domain_preview_changes_nothing_and_a_table_is_imported() {
     let home = Home::new().await;
     let daemon = home.start().await;
     daemon.post("/api/items", &item("once", ONCE)).await;
@@ -261,22 +261,18 @@ async fn the_domain_lists_are_edited_with_foresight_and_taken_back() {
     let host = source.split('/').nth(2).unwrap().split(':').next().unwrap().to_owned();
     let deny = json!({ "domain": host, "list": "deny", "why": "a test" });
     let preview = daemon.post("/api/domains/preview", &deny).await.json();
-    let turned = &preview["effect"]["turned"][0];
-    assert_eq!((&turned["item_id"], &turned["before"]["verdict"]), (&json!("once"), &json!("supported")), "{preview}");
-    assert_ne!(turned["after"], turned["before"]);
-    assert_eq!(stored(&daemon, "once").await["claims"][0]["verdict"], "supported", "nothing was done");
+    assert_eq!((&preview["action"], &preview["stored_pages"]), (&json!("add"), &json!(1)), "{preview}");
+    let rules = daemon.get("/api/domains").await.body;
+    assert!(!rules.contains(&host), "{rules}");
 
     let lists = page(&daemon, "/domains", &[]).await;
     let form = format!("csrf={}&domain={host}&list=deny&why=a+test&action=preview", csrf(&lists));
     let planned = daemon.send("POST", "/domains/change", &[FORM], &form).await;
-    assert!(planned.body.contains("Stored verdicts that would change: 1"), "{}", planned.body);
+    assert!(planned.body.contains("Stored pages under this domain: 1"), "{}", planned.body);
     assert_eq!(daemon.post("/api/domains", &deny).await.status, 201);
-    let edits = daemon.get("/api/domains/history").await.json();
-    let id = edits["items"][0]["id"].clone();
-    assert_eq!((&edits["items"][0]["domain"], &edits["items"][0]["action"]), (&json!(host), &json!("add")));
-    assert_eq!(daemon.post("/api/domains/undo", &json!({ "id": id })).await.json()["action"], "remove");
-    assert_eq!(daemon.post("/api/domains/undo", &json!({ "id": id })).await.json()["action"], "unchanged");
-    assert_eq!(daemon.post("/api/domains/undo", &json!({ "id": 999_999 })).await.status, 404);
+    let audit = daemon.get("/api/audit").await.json();
+    assert_eq!((&audit["items"][0]["subject"], &audit["items"][0]["action"]), (&json!(host), &json!("domain.add")));
+    assert_eq!(audit["items"][0]["detail"]["why"], "a test");
 
     let csv = "domain,list,why\nnew.example,deny,=1+1\nbad line,allow,\nbbc.com,deny,turned\n";
     let tried = daemon.post("/api/domains/import", &json!({ "csv": csv, "dry_run": true })).await.json();

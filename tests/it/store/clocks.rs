@@ -7,7 +7,7 @@ use corroborate::domain::ids;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    AnswerKey, AnswerLook, AnswerNote, BreakerKind, FeedReading, JudgingVersion, Opening, RejudgeLimits, Store,
+    AnswerKey, AnswerLookup, AnswerNote, BreakerKind, FeedReading, JudgingVersion, Opening, RejudgeLimits, Store,
     StoreError, WantedFeeds,
 };
 use serde_json::json;
@@ -57,7 +57,7 @@ async fn clean_up_removes_what_has_expired_whatever_clock_its_writer_had() {
         store.note_answers(&[note], writer).await.unwrap();
         let asked = AnswerKey { hash: &key, provider: "searxng", claim: (days != 0).then_some(claim.as_str()) };
         let look = store.answer_or_claim(asked, writer, "h", Duration::from_secs(1)).await.unwrap();
-        let AnswerLook::Kept(kept) = look else { panic!("{item}: {look:?}") };
+        let AnswerLookup::Cached(kept) = look else { panic!("{item}: {look:?}") };
         let left = kept.expires_at - writer;
         assert!((left - TimeDelta::days(1)).abs() < TimeDelta::minutes(1), "by the clock of the asker: {left}");
     }
@@ -104,10 +104,10 @@ async fn claims_and_turns_are_free_when_the_database_clock_was_set_back() {
     let (now, lease) = (SystemClock.now(), Duration::from_secs(4));
     let hash = ids::question_hash("a question");
     let key = AnswerKey { hash: &hash, provider: "searxng", claim: None };
-    assert_eq!(store.answer_or_claim(key, now, "first", lease).await.unwrap(), AnswerLook::Claimed);
-    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLook::Held);
+    assert_eq!(store.answer_or_claim(key, now, "first", lease).await.unwrap(), AnswerLookup::Claimed);
+    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLookup::Held);
     run(&rows, "UPDATE answer_claims SET until = now() + interval '1 hour'").await;
-    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLook::Claimed);
+    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLookup::Claimed);
 
     let hour = Duration::from_hours(1);
     assert!(store.take_turn("a job", hour).await.unwrap());

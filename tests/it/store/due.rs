@@ -5,7 +5,7 @@ use std::time::Duration;
 use corroborate::domain::Reason;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::store::{
-    Committed, Due, JudgedBy, JudgingVersion, RejudgeLimits, RescoreMessages, Rewritten, RunStart, Store,
+    CommitOutcome, DueItem, JudgedBy, JudgingVersion, RejudgeLimits, RescoreMessages, RewriteOutcome, RunStart, Store,
 };
 
 use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
@@ -21,7 +21,7 @@ fn allowance(at_once: u32, per_hour: u32) -> RejudgeLimits {
     RejudgeLimits { at_once, per_hour, lease: Duration::from_mins(2) }
 }
 
-fn ids(due: &[Due]) -> Vec<&str> {
+fn ids(due: &[DueItem]) -> Vec<&str> {
     due.iter().map(|one| one.item_id.as_str()).collect()
 }
 
@@ -82,7 +82,7 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
     let passages = vec![passage(URL, 0.9, 0.0)];
     let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE) };
-    assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
+    assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
     store.settle_due(&asked[0]).await.unwrap();
     assert_eq!(ids(&store.take_due(true, &basis("f", "o"), allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
 
@@ -121,7 +121,7 @@ pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
         let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
         let passages = vec![passage(URL, 0.9, 0.0)];
         let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 100) };
-        assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), Committed::Written);
+        assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
         let mut due = Vec::new();
         for asks in [false, true] {
             for one in store.take_due(asks, &in_force, allowance(200, 10_000)).await.unwrap() {
@@ -143,7 +143,7 @@ pub(super) async fn what_is_judged_again_by_lists_of_before_is_due_again(store: 
         let told = RescoreMessages { why: Reason::Settings, outbox: &[], webhooks: &[], judged_by: &judged_by };
         let now = day(LATE + 101) + chrono::TimeDelta::seconds(now_due);
         let written = store.write_rejudged(&stored.result, stored.evaluated_at, &[], told, now, false).await.unwrap();
-        assert_eq!(written, Rewritten::Written);
+        assert_eq!(written, RewriteOutcome::Written);
         let due = store.due_counts().await.unwrap();
         let of_lists = due.iter().find(|(reason, _)| *reason == Reason::DomainLists).map_or(0, |(_, items)| *items);
         assert_eq!(of_lists, now_due, "{due:?}");

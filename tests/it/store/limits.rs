@@ -15,8 +15,8 @@ use corroborate::domain::verdict::{Phase, RatingClass, Relation, Verdict};
 use corroborate::domain::{Clock as _, Item, SystemClock, ids};
 use corroborate::outbound::{AskError, NoObserver};
 use corroborate::store::{
-    AnswerKey, AnswerLook, AnswerNote, ClaimCommit, Commit, Committed, EvidenceClaimRow, FeedEntryRow, FeedReading,
-    OutboxDraft, SourceRow, Store, WantedFeeds,
+    AnswerKey, AnswerLookup, AnswerNote, ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, FeedEntryRow,
+    FeedReading, OutboxDraft, SourceRow, Store, WantedFeeds,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -127,7 +127,11 @@ fn url() -> impl Strategy<Value = String> {
 }
 
 /// Writes an item as the pipeline does, with a page, a passage, a fact-check and a stored sentence.
-async fn write(store: &Store, item: &Item, (page, reviewed, words, year): (String, String, String, i32)) -> Committed {
+async fn write(
+    store: &Store,
+    item: &Item,
+    (page, reviewed, words, year): (String, String, String, i32),
+) -> CommitOutcome {
     let now = SystemClock.now();
     let at = Utc.with_ymd_and_hms(year, 6, 1, 0, 0, 0).single();
     let mut claim = claim(&item.item_id, Verdict::Supported);
@@ -217,7 +221,7 @@ async fn item_is_stored_when_validation_accepts_it() {
             assert!(refused < CASES * 10, "{accepted} accepted, {refused} refused");
             continue;
         };
-        assert_eq!(write(&store, &item, found).await, Committed::Written);
+        assert_eq!(write(&store, &item, found).await, CommitOutcome::Written);
         accepted += 1;
         // Lists, searches and clean-up read the same indexes.
         assert!(store.item(&item.item_id).await.unwrap().is_some());
@@ -274,7 +278,7 @@ async fn item_is_stored_when_all_its_lists_are_full() {
     let page = format!("{start}{}", letters(&mut state, MAX_URL_BYTES - start.len()));
     let reviewed = format!("{start}{}", letters(&mut state, MAX_URL_BYTES - start.len()));
     let found = (page, reviewed, letters(&mut state, 6_000), 2026);
-    assert_eq!(write(&store, &item, found).await, Committed::Written);
+    assert_eq!(write(&store, &item, found).await, CommitOutcome::Written);
     assert!(store.item(&item.item_id).await.unwrap().is_some());
     let members: i32 =
         sqlx::query_scalar("SELECT jsonb_array_length(cluster_members) FROM items").fetch_one(&rows).await.unwrap();
@@ -360,7 +364,7 @@ async fn fact_check_answer_is_kept_when_its_claim_is_longer_than_an_index_row() 
         store.note_answers(&[note], now).await.unwrap();
         let key = AnswerKey { hash: &hash, provider: "google_factcheck", claim: Some(&claim) };
         let look = store.answer_or_claim(key, now, "h", Duration::from_secs(1)).await.unwrap();
-        assert!(matches!(look, AnswerLook::Kept(kept) if kept.answer == json!([bytes])), "{bytes}");
+        assert!(matches!(look, AnswerLookup::Cached(kept) if kept.answer == json!([bytes])), "{bytes}");
     }
     let indexed: i64 = sqlx::query_scalar("SELECT count(*) FROM fact_check_cache").fetch_one(&rows).await.unwrap();
     assert_eq!(indexed, 1, "the others are kept by the hash of the question");
@@ -393,6 +397,6 @@ async fn answers_are_shared_when_one_of_their_batch_is_refused() {
         let hash = ids::question_hash(&ids::question_hash(provider));
         let key = AnswerKey { hash: &hash, provider, claim: None };
         let look = store.answer_or_claim(key, SystemClock.now(), "h", Duration::from_secs(1)).await.unwrap();
-        assert!(matches!(look, AnswerLook::Kept(_)), "{provider}: {look:?}");
+        assert!(matches!(look, AnswerLookup::Cached(_)), "{provider}: {look:?}");
     }
 }

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use corroborate::domain::verdict::Verdict;
 use corroborate::domain::{Clock as _, SystemClock};
-use corroborate::store::{EvidenceShelf as _, NearTo};
+use corroborate::store::{EvidenceIndex as _, NearestQuery};
 use sqlx::PgPool;
 
 use super::written::{EMBEDDER, URL, Written, passage, vector, write};
@@ -34,6 +34,6 @@ async fn own_texts_do_not_hide_pages() {
     farther[2] = 0.5;
     let rows = PgPool::connect(&url).await.unwrap();
     sqlx::query(OWN_TEXTS).bind(URL).bind(farther).execute(&rows).await.unwrap();
-    let found = store.nearest(NearTo { embedding: &asked, embedder: EMBEDDER, similarity: 0.5 }).await.unwrap();
+    let found = store.nearest(NearestQuery { embedding: &asked, embedder: EMBEDDER, similarity: 0.5 }).await.unwrap();
     assert_eq!(found.iter().map(|near| near.url.as_str()).collect::<Vec<_>>(), [URL]);
 }

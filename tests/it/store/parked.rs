@@ -1,6 +1,6 @@
 //! What the broker refuses again and again. The test moves the moments on, which takes a connection of its own.
 
-use corroborate::broker::Published;
+use corroborate::broker::PublishReport;
 use corroborate::store::OutboxDraft;
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
 
@@ -26,7 +26,7 @@ async fn a_message_that_is_refused_for_half_a_day_is_parked_and_tried_once_a_day
         connection.execute("UPDATE outbox SET next_try_at = now()").await.unwrap();
         let batch = store.take_outbox(10).await.unwrap().unwrap();
         let refused = vec![(batch.messages[0].id, "its queue is full".to_owned())];
-        parked = batch.settle(&Published { refused, ..Published::default() }).await.unwrap();
+        parked = batch.settle(&PublishReport { refused, ..PublishReport::default() }).await.unwrap();
         let row = "SELECT extract(epoch FROM next_try_at - now())::float8 AS pause, attempts, last_error FROM outbox";
         let row = connection.fetch_one(row).await.unwrap();
         let (pause, attempts): (f64, i32) = (row.get("pause"), row.get("attempts"));

@@ -71,6 +71,6 @@ async fn a_listener_says_that_it_hears_nothing() {
     let (store, proxy) = behind_proxy(&url).await;
     let mut listener = store.listen().await.unwrap().unwrap();
     proxy.forgets();
-    let heard = timeout(Duration::from_mins(1), listener.hear()).await.expect("it was not waited for without end");
+    let heard = timeout(Duration::from_mins(1), listener.receive()).await.expect("it was not waited for without end");
     assert!(matches!(heard, Err(StoreError::Unreachable(_))), "{heard:?}");
 }

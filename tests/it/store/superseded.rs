@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{Committed, RunStart, Store};
+use corroborate::store::{CommitOutcome, RunStart, Store};
 use sqlx::{Connection as _, Executor as _, PgConnection};
 
 use super::written::{Run, Written, commit, day};
 use crate::support::database;
 
-async fn end(store: &Store, item: &str, run: Run<'_>, number: i64) -> Committed {
+async fn end(store: &Store, item: &str, run: Run<'_>, number: i64) -> CommitOutcome {
     end_at(store, item, run, day(number)).await
 }
 
-async fn end_at(store: &Store, item: &str, run: Run<'_>, now: DateTime<Utc>) -> Committed {
+async fn end_at(store: &Store, item: &str, run: Run<'_>, now: DateTime<Utc>) -> CommitOutcome {
     let written = Written { item, channel: None, verdict: Verdict::NotEnoughEvidence, passages: vec![], now };
     commit(store, run, written, &[]).await.unwrap()
 }
@@ -30,14 +30,17 @@ async fn raced(store: &Store, item: &str, ends_first: Made, ends_last: Made, beg
     let (earlier, later) = (store.begin(item).await.unwrap(), store.begin(item).await.unwrap());
     assert!(earlier.began_at < later.began_at);
     let (first, last) = if began_last { (earlier, later) } else { (later, earlier) };
-    assert_eq!(end(store, item, run(&first, ends_first), 0).await, Committed::Written);
-    let written = end(store, item, run(&last, ends_last), 1).await == Committed::Written;
+    assert_eq!(end(store, item, run(&first, ends_first), 0).await, CommitOutcome::Written);
+    let written = end(store, item, run(&last, ends_last), 1).await == CommitOutcome::Written;
     let stands = if written { ends_last } else { ends_first };
     let stored = store.item(item).await.unwrap().unwrap();
     assert_eq!(stored.result.enriched_at, day(i64::from(written)), "{item}");
     assert_eq!(stored.result.degraded.is_empty(), !stands.2, "{item}");
     let done = store.begin(item).await.unwrap().done;
-    assert!(done.iter().any(|row| row.stands && row.phase == stands.1 && row.degraded == stands.2), "{item}: {done:?}");
+    assert!(
+        done.iter().any(|row| row.is_current && row.phase == stands.1 && row.degraded == stands.2),
+        "{item}: {done:?}"
+    );
     let now = store.outbox_state().await.unwrap().pending;
     assert_eq!(now - pending, 1 + u64::from(written), "{item}: what was not written is not published");
     written
@@ -66,7 +69,7 @@ pub(super) async fn the_later_text_and_the_richer_result_stand(store: &Store) {
     }
     // Whoever began when the result was there has decided to do it again.
     let start = store.begin("the same twice").await.unwrap();
-    assert_eq!(end(store, "the same twice", run(&start, (old, two, false)), 2).await, Committed::Written);
+    assert_eq!(end(store, "the same twice", run(&start, (old, two, false)), 2).await, CommitOutcome::Written);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -75,15 +78,15 @@ async fn an_old_text_that_was_put_off_does_not_replace_its_edit() {
     let store = &database.store;
     let (old, new) = (("The bridge opens.", Phase::Two, false), ("The bridge opened at noon.", Phase::Two, false));
     for (item, old_sent, new_sent, expected) in [
-        ("sent before its edit", Some(day(0)), Some(day(1)), Committed::Superseded),
-        ("sent in the same second", Some(day(0)), Some(day(0)), Committed::Written),
-        ("sent at an unknown time", None, Some(day(1)), Committed::Written),
-        ("edited at an unknown time", Some(day(0)), None, Committed::Written),
+        ("sent before its edit", Some(day(0)), Some(day(1)), CommitOutcome::Superseded),
+        ("sent in the same second", Some(day(0)), Some(day(0)), CommitOutcome::Written),
+        ("sent at an unknown time", None, Some(day(1)), CommitOutcome::Written),
+        ("edited at an unknown time", Some(day(0)), None, CommitOutcome::Written),
     ] {
         // The edit begins and ends while the old text waits for its next try.
         let edit = store.begin(item).await.unwrap();
         let edited = end(store, item, Run { sent_at: new_sent, ..run(&edit, new) }, 1).await;
-        assert_eq!(edited, Committed::Written, "{item}");
+        assert_eq!(edited, CommitOutcome::Written, "{item}");
         let back = store.begin(item).await.unwrap();
         let again = end(store, item, Run { sent_at: old_sent, ..run(&back, old) }, 2).await;
         assert_eq!(again, expected, "{item}");
@@ -93,18 +96,18 @@ async fn an_old_text_that_was_put_off_does_not_replace_its_edit() {
     let late = store.begin("late edit").await.unwrap();
     let first = end(store, "late edit", Run { sent_at: Some(day(0)), ..run(&late, old) }, 1).await;
     let last = end(store, "late edit", Run { sent_at: Some(day(1)), ..run(&early, new) }, 2).await;
-    assert_eq!((first, last), (Committed::Written, Committed::Written));
+    assert_eq!((first, last), (CommitOutcome::Written, CommitOutcome::Written));
     // What is written is dated after what it replaces, since readers keep what is dated latest.
     let back = store.begin("late edit").await.unwrap();
     let again = || Run { sent_at: Some(day(2)), ..run(&back, old) };
-    assert_eq!(end(store, "late edit", again(), 1).await, Committed::TooEarly(day(2)));
-    assert_eq!(end(store, "late edit", again(), 3).await, Committed::Written);
+    assert_eq!(end(store, "late edit", again(), 1).await, CommitOutcome::TooEarly(day(2)));
+    assert_eq!(end(store, "late edit", again(), 3).await, CommitOutcome::Written);
     // Messages are dated to the millisecond: within one of them readers could not say which is the later.
     let moment = |microseconds| day(3) + TimeDelta::microseconds(microseconds);
     let start = store.begin("late edit").await.unwrap();
     let again = || Run { sent_at: Some(day(3)), ..run(&start, old) };
-    assert_eq!(end_at(store, "late edit", again(), moment(400)).await, Committed::TooEarly(day(3)));
-    assert_eq!(end_at(store, "late edit", again(), moment(1000)).await, Committed::Written);
+    assert_eq!(end_at(store, "late edit", again(), moment(400)).await, CommitOutcome::TooEarly(day(3)));
+    assert_eq!(end_at(store, "late edit", again(), moment(1000)).await, CommitOutcome::Written);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -114,7 +117,7 @@ async fn a_text_that_an_older_program_writes_bears_no_mark_of_the_one_before() {
     store.migrate().await.unwrap();
     let start = store.begin("a").await.unwrap();
     let marked = Run { sent_at: Some(day(0)), ..run(&start, ("The bridge opens.", Phase::Two, false)) };
-    assert_eq!(end(&store, "a", marked, 0).await, Committed::Written);
+    assert_eq!(end(&store, "a", marked, 0).await, CommitOutcome::Written);
     let mut connection = PgConnection::connect(&url).await.unwrap();
     for (update, stays) in
         [("UPDATE items SET evaluated_at = now()", true), ("UPDATE items SET content_hash = 'of another text'", false)]
@@ -135,7 +138,7 @@ async fn of_many_that_end_at_once_one_is_written() {
         let start = store.begin(&item).await.unwrap();
         let ends = (0..4).map(|number| end(store, &item, run(&start, ("It opened.", Phase::Two, false)), number));
         let written = futures::future::join_all(ends).await;
-        assert_eq!(written.iter().filter(|end| **end == Committed::Written).count(), 1, "{written:?}");
+        assert_eq!(written.iter().filter(|end| **end == CommitOutcome::Written).count(), 1, "{written:?}");
     }
 }
 
@@ -151,8 +154,8 @@ async fn a_new_item_and_its_edit_that_end_at_once_are_dated_in_the_order_in_whic
         let (edited, first) =
             tokio::join!(end(store, &item, run(&later, new), 1), end(store, &item, run(&earlier, old), 2));
         let is_in_order = match (edited, first) {
-            (Committed::TooEarly(last), Committed::Written) => last == day(2),
-            (Committed::Written, Committed::Superseded) => true,
+            (CommitOutcome::TooEarly(last), CommitOutcome::Written) => last == day(2),
+            (CommitOutcome::Written, CommitOutcome::Superseded) => true,
             _ => false,
         };
         assert!(is_in_order, "{item}: the edit {edited:?}, the old text {first:?}");

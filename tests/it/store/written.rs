@@ -6,7 +6,7 @@ use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResu
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, Committed, EvidenceClaimRow, OutboxDraft, RunStart, SourceRow, Store, StoreError,
+    ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, OutboxDraft, RunStart, SourceRow, Store, StoreError,
 };
 
 pub(super) const EMBEDDER: &str = "hashed-ngrams";
@@ -151,7 +151,7 @@ pub(super) async fn write(store: &Store, written: Written<'_>) -> Result<(), Sto
 pub(super) async fn write_with(store: &Store, written: Written<'_>, urls: &[&str]) -> Result<(), StoreError> {
     let run =
         Run { start: &store.begin(written.item).await?, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
-    assert_eq!(commit(store, run, written, urls).await?, Committed::Written);
+    assert_eq!(commit(store, run, written, urls).await?, CommitOutcome::Written);
     Ok(())
 }
 
@@ -170,7 +170,7 @@ pub(super) async fn commit(
     run: Run<'_>,
     written: Written<'_>,
     urls: &[&str],
-) -> Result<Committed, StoreError> {
+) -> Result<CommitOutcome, StoreError> {
     commit_for(store, run, written, urls, TimeDelta::days(30)).await
 }
 
@@ -181,7 +181,7 @@ pub(super) async fn commit_for(
     written: Written<'_>,
     urls: &[&str],
     keep: TimeDelta,
-) -> Result<Committed, StoreError> {
+) -> Result<CommitOutcome, StoreError> {
     let page = |url: &&str| SourceRow { expires_at: written.now + keep, ..source(url, written.now) };
     let mut item = Item::from_claim(written.item.to_owned(), run.text);
     item.channel = written.channel.map(str::to_owned);

@@ -34,6 +34,10 @@ pub(crate) fn environment(simulator: &Simulator) -> Vec<(String, String)> {
         ("ENRICHMENT_SEARXNG_RPM", NO_LIMIT.to_owned()),
         // The trusted sites are real ones.
         ("ENRICHMENT_FEEDS_ENABLED", "false".to_owned()),
+        ("ENRICHMENT_WIKIPEDIA_BASE_URL", base(Target::Wikipedia)),
+        ("ENRICHMENT_WIKIPEDIA_RPM", NO_LIMIT.to_owned()),
+        // Without Wikipedia, which the tests of its own choose: the others count the calls of the news providers.
+        ("ENRICHMENT_PROVIDERS", "gdelt,eventregistry,newsapi,opensearch".to_owned()),
         ("ENRICHMENT_BRAVE_BASE_URL", base(Target::Brave)),
         ("ENRICHMENT_BRAVE_API_KEY", "simulated-key".to_owned()),
         ("ENRICHMENT_BRAVE_RPM", NO_LIMIT.to_owned()),

@@ -27,7 +27,7 @@ const WORDS: [&str; 18] = [
 ];
 
 /// How often the comments of the program may use one of the words. Lower it when you rewrite comments; never raise it.
-const MAX_IN_COMMENTS: usize = 15;
+const MAX_IN_COMMENTS: usize = 5;
 
 /// The words of the list in a text, in order.
 fn found(text: &str) -> Vec<&str> {

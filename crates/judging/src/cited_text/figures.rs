@@ -11,7 +11,7 @@ use corroborate_language::numbers::{Comparator, Quantity, Unit};
 use corroborate_language::tokens;
 use corroborate_language::transliterate::to_latin;
 
-use super::{Side, Told, Unsupported, contains};
+use super::{CheckedSentence, CitedTextError, Side, contains};
 use crate::numbers::agree;
 use crate::profile::TextProfile;
 
@@ -19,10 +19,10 @@ use crate::profile::TextProfile;
 static SOURCES: Words = Words::of("cited_text.source");
 
 /// Words after a number that may name its thing.
-const COUNTED_WITHIN: usize = 3;
+const MAX_COUNTED_DISTANCE: usize = 3;
 
 /// Maximum ratio to a rounding ("more than 9,000").
-const ROUNDED_WITHIN: f64 = 1.5;
+const MAX_ROUNDING_RATIO: f64 = 1.5;
 
 /// Digits that are never read as a figure: "12:30", "2:1".
 static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d+(?:[.,:/–-]\d+)*").ok());
@@ -33,21 +33,21 @@ struct Figure {
     is_stated: bool,
 }
 
-pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
-    let of_passages: Vec<Vec<Figure>> = told.own.iter().map(|side| figures(told, side)).collect();
-    let of_claim = figures(told, told.claim);
+pub(super) fn hold(checked: &CheckedSentence<'_>) -> Result<(), CitedTextError> {
+    let of_passages: Vec<Vec<Figure>> = checked.own.iter().map(|side| figures(checked, side)).collect();
+    let of_claim = figures(checked, checked.claim);
     let holds = of_claim.iter().enumerate().all(|(place, figure)| {
-        let stands = |figures: &Vec<Figure>| figures.get(place).is_some_and(|figure| figure.is_stated);
-        of_passages.iter().any(stands)
-            || (figure.is_stated && told.is_of_the_claim(figure.at.start))
-            || counts_sources(told, &figure.at)
+        let states = |figures: &Vec<Figure>| figures.get(place).is_some_and(|figure| figure.is_stated);
+        of_passages.iter().any(states)
+            || (figure.is_stated && checked.is_of_the_claim(figure.at.start))
+            || counts_sources(checked, &figure.at)
     });
-    if holds { Ok(()) } else { Err(Unsupported::Figure) }
+    if holds { Ok(()) } else { Err(CitedTextError::Figure) }
 }
 
 /// Returns the figures of the sentence. Relative dates count from the side's day.
-fn figures(told: &Told<'_>, side: &Side<'_>) -> Vec<Figure> {
-    let sentence = TextProfile::new(told.words, told.language, Some(side.day), &[]);
+fn figures(checked: &CheckedSentence<'_>, side: &Side<'_>) -> Vec<Figure> {
+    let sentence = TextProfile::new(checked.words, checked.language, Some(side.day), &[]);
     let mut found: Vec<Figure> = Vec::new();
     for date in &sentence.dates {
         let at = date.offset..date.offset + date.text.len();
@@ -64,7 +64,7 @@ fn figures(told: &Told<'_>, side: &Side<'_>) -> Vec<Figure> {
         }
         found.push(Figure { at, is_stated: states_quantity(side, quantity) });
     }
-    for digits in DIGITS.as_ref().into_iter().flat_map(|digits| digits.find_iter(told.words)) {
+    for digits in DIGITS.as_ref().into_iter().flat_map(|digits| digits.find_iter(checked.words)) {
         if !overlaps(&found, &digits.range()) {
             found.push(Figure { at: digits.range(), is_stated: contains(side.source.text, digits.as_str()) });
         }
@@ -85,14 +85,14 @@ fn states_quantity(side: &Side<'_>, ours: &Quantity) -> bool {
     // "More than 9,000" rounds 9,210, but not 12,000.
     let is_near = |theirs: &Quantity| {
         let (one, other) = (ours.high.abs(), theirs.high.abs());
-        ours.comparator == Comparator::Exact || one.max(other) <= ROUNDED_WITHIN * one.min(other)
+        ours.comparator == Comparator::Exact || one.max(other) <= MAX_ROUNDING_RATIO * one.min(other)
     };
     let states = |theirs: &Quantity| agree(ours, theirs) == Some(true) && is_near(theirs) || is_same_name(theirs);
     side.profile.quantities.iter().any(states)
 }
 
 /// "Two sources" in a text that cites two.
-fn counts_sources(told: &Told<'_>, at: &Range<usize>) -> bool {
+fn counts_sources(checked: &CheckedSentence<'_>, at: &Range<usize>) -> bool {
     let counts = |quantity: &Quantity| {
         let count = quantity.low;
         let is_of = |cited: usize| (count - cited as f64).abs() < f64::EPSILON;
@@ -100,10 +100,14 @@ fn counts_sources(told: &Told<'_>, at: &Range<usize>) -> bool {
             && quantity.unit == Unit::None
             && quantity.comparator == Comparator::Exact
             && (quantity.high - count).abs() < f64::EPSILON
-            && (is_of(told.all.len()) || is_of(told.own.len()))
+            && (is_of(checked.all.len()) || is_of(checked.own.len()))
     };
-    let sentence = corroborate_language::numbers::quantities(told.words, told.language);
-    let behind = told.words.get(at.start..).unwrap_or_default();
+    let sentence = corroborate_language::numbers::quantities(checked.words, checked.language);
+    let behind = checked.words.get(at.start..).unwrap_or_default();
     sentence.iter().any(counts)
-        && tokens::tokens(behind, told.language).iter().skip(1).take(COUNTED_WITHIN).any(|word| SOURCES.has(&word.text))
+        && tokens::tokens(behind, checked.language)
+            .iter()
+            .skip(1)
+            .take(MAX_COUNTED_DISTANCE)
+            .any(|word| SOURCES.has(&word.text))
 }

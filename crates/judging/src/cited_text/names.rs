@@ -5,16 +5,16 @@ use corroborate_language::names::{name_key, same_key};
 use corroborate_language::tokens;
 use corroborate_language::transliterate::to_latin;
 
-use super::{Side, Told, Unsupported};
+use super::{CheckedSentence, CitedTextError, Side};
 
-pub(super) fn hold(told: &Told<'_>) -> Result<(), Unsupported> {
-    let named = entities(told.words, told.language, &[]);
+pub(super) fn hold(checked: &CheckedSentence<'_>) -> Result<(), CitedTextError> {
+    let named = entities(checked.words, checked.language, &[]);
     if named.is_empty() {
         return Ok(());
     }
-    let sides: Vec<Names> = told.all.iter().copied().chain([told.claim]).map(Names::of).collect();
-    let stands = |name: &Entity| sides.iter().any(|side| side.has(&name.key, &name.text));
-    if named.iter().all(stands) { Ok(()) } else { Err(Unsupported::Name) }
+    let sides: Vec<Names> = checked.all.iter().copied().chain([checked.claim]).map(Names::of).collect();
+    let is_present = |name: &Entity| sides.iter().any(|side| side.has(&name.key, &name.text));
+    if named.iter().all(is_present) { Ok(()) } else { Err(CitedTextError::Name) }
 }
 
 /// Whether a side has the words as a name, in any case or alphabet.

@@ -29,7 +29,7 @@ fn pages() -> [Source<'static>; 4] {
     ]
 }
 
-fn held(text: &str, claim: &str, language: &str) -> Result<Vec<usize>, Unsupported> {
+fn held(text: &str, claim: &str, language: &str) -> Result<Vec<usize>, CitedTextError> {
     hold(
         text,
         &pages(),
@@ -39,7 +39,7 @@ fn held(text: &str, claim: &str, language: &str) -> Result<Vec<usize>, Unsupport
 }
 
 #[test]
-fn words_that_stand_in_what_they_cite_hold() {
+fn text_holds_when_the_cited_passages_have_its_words() {
     let claim = "Forty people died in a fire in Kyiv.";
     let mut wrong = Vec::new();
     for (language, text, cited) in [
@@ -74,17 +74,19 @@ fn words_that_stand_in_what_they_cite_hold() {
         ("uk", "Твердження називає 40 загиблих, натомість поліція — 12 [1].", vec![0]),
         ("uk", "Кличко назвав це «a tragedy for the whole city», загинули 12 людей [1].", vec![0]),
     ] {
-        let told = held(text, claim, language);
-        if told != Ok(cited) {
-            wrong.push(format!("{text} {told:?}"));
+        let result = held(text, claim, language);
+        if result != Ok(cited) {
+            wrong.push(format!("{text} {result:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn words_that_do_not_are_thrown_away() {
-    use Unsupported::{Address, Figure, Language, Markup, Name, NoSuchPassage, OfItself, Quotation, TooLong, Uncited};
+fn text_is_rejected_when_the_cited_passages_lack_its_words() {
+    use CitedTextError::{
+        Address, Figure, Language, Markup, Name, NoSuchPassage, Quotation, SelfReference, TooLong, Uncited,
+    };
     let claim = "Forty people died in a fire in Kyiv.";
     let mut wrong = Vec::new();
     let long = format!("Police say 12 people died [1]. {}", "It was so. ".repeat(60));
@@ -115,7 +117,7 @@ fn words_that_do_not_are_thrown_away() {
         ("en", "**Police** say 12 people died [1].", Markup),
         ("en", "Police say 12 people died [1] [see above].", Markup),
         ("en", "Police say 12 people died [1].\nThey do.", Markup),
-        ("en", "As a language model I hold that 12 people died [1].", OfItself),
+        ("en", "As a language model I hold that 12 people died [1].", SelfReference),
         ("en", long.as_str(), TooLong),
         ("ru", "Полиция сообщила о 15 погибших [1].", Figure),
         ("ru", "В Киеве погибли пятнадцать человек [2].", Figure),
@@ -127,9 +129,9 @@ fn words_that_do_not_are_thrown_away() {
         ("uk", "У місті загинули 14 людей, заявив мер Віталій Кличко [3].", Figure),
         ("uk", "Пожежа сталася 5 травня, загинули 12 людей [3].", Figure),
     ] {
-        let told = held(text, claim, language);
-        if told != Err(why) {
-            wrong.push(format!("{text} {told:?}"));
+        let result = held(text, claim, language);
+        if result != Err(why) {
+            wrong.push(format!("{text} {result:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -156,7 +158,7 @@ fn numbers_follow_their_passages_and_others_go() {
     assert_eq!(renumbered("So [7][2].", &[1]), "So [1].");
 }
 
-const TELLING: [(&str, &str, &str); 4] = [
+const SENTENCES: [(&str, &str, &str); 4] = [
     ("en", "Police said ", " people were hurt in the town."),
     ("en", "The company hired ", " workers last spring."),
     ("ru", "Полиция сообщила о ", " пострадавших в городе."),
@@ -166,22 +168,27 @@ const TELLING: [(&str, &str, &str); 4] = [
 proptest! {
     #[test]
     fn sentences_of_a_passage_with_its_number_always_hold(
-        which in 0..TELLING.len(), others in prop::collection::vec((0..TELLING.len(), 1_u32..90_000), 0..3),
+        which in 0..SENTENCES.len(), others in prop::collection::vec((0..SENTENCES.len(), 1_u32..90_000), 0..3),
         figure in 1_u32..90_000, behind: bool,
     ) {
-        let (language, head, tail) = TELLING[which];
+        let (language, head, tail) = SENTENCES[which];
         let mine = format!("{head}{figure}{tail}");
-        let passage = others.iter().filter(|(other, _)| TELLING[*other].0 == language).fold(mine.clone(), |all, (other, n)| {
-            format!("{}{n}{} {all}", TELLING[*other].1, TELLING[*other].2)
-        });
+        let passage = others
+            .iter()
+            .filter(|(other, _)| SENTENCES[*other].0 == language)
+            .fold(mine.clone(), |all, (other, n)| {
+                format!("{}{n}{} {all}", SENTENCES[*other].1, SENTENCES[*other].2)
+            });
         let text = if behind { format!("{mine} [1]") } else { mine.replace('.', " [1].") };
         let claim = Source { text: "Nobody was hurt.", ..Source::default() };
         prop_assert_eq!(hold(&text, &[page(&passage, language)], &claim, Some(language)), Ok(vec![0]));
     }
 
     #[test]
-    fn a_changed_figure_never_holds(which in 0..TELLING.len(), figure in 1_u32..40_000, times in 2_u32..9, more in 1_u32..50) {
-        let (language, head, tail) = TELLING[which];
+    fn a_changed_figure_never_holds(
+        which in 0..SENTENCES.len(), figure in 1_u32..40_000, times in 2_u32..9, more in 1_u32..50,
+    ) {
+        let (language, head, tail) = SENTENCES[which];
         let passage = format!("{head}{figure}{tail}");
         let claim = Source { text: "Nobody was hurt.", ..Source::default() };
         let changed = format!("{head}{}{} [1]", figure * times + more, tail.replace(" last spring", ""));

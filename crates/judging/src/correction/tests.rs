@@ -6,7 +6,7 @@ use super::*;
 use corroborate_domain::evidence::StanceProbabilities;
 use corroborate_domain::verdict::RatingClass;
 
-fn says(id: &str, text: &str) -> JudgedPassage {
+fn contradiction(id: &str, text: &str) -> JudgedPassage {
     JudgedPassage { passage: text.to_owned(), quality: 0.9, ..passage(id, 0.1, 0.9) }
 }
 
@@ -15,9 +15,9 @@ fn checks(claim: &TextProfile, passages: &[JudgedPassage]) -> Vec<NumberCheck> {
 }
 
 /// A judge with this entailment for every text.
-fn answered(proposal: &Proposal, passages: &[JudgedPassage], entail: f64) -> Asked {
+fn answered(proposal: &Proposal, passages: &[JudgedPassage], entail: f64) -> ProposalSupport {
     let of = |index: &usize| BorneOut { evidence_id: passages[*index].evidence_id.clone(), entail };
-    Asked { text: proposal.text.clone(), borne_out: proposal.passages.iter().map(of).collect() }
+    ProposalSupport { text: proposal.text.clone(), borne_out: proposal.passages.iter().map(of).collect() }
 }
 
 fn corrected_where(claim: &str, language: &str, passages: &[JudgedPassage], entail: f64) -> Option<Correction> {
@@ -25,7 +25,7 @@ fn corrected_where(claim: &str, language: &str, passages: &[JudgedPassage], enta
     let checks = checks(&claim.profile_of(claim.text), passages);
     let assessment = assess(&context(), passages, &[]);
     let scoring = Scoring::default();
-    let found = Found { assessment: &assessment, passages, checks: &checks, reviews: &[], scoring: &scoring };
+    let found = CorrectionInput { assessment: &assessment, passages, checks: &checks, reviews: &[], scoring: &scoring };
     let asked = propose(&claim, &found).map(|proposal| answered(&proposal, passages, entail));
     correct(&claim, &found, asked.as_ref())
 }
@@ -37,14 +37,14 @@ fn corrected(claim: &str, passages: &[JudgedPassage]) -> Option<Correction> {
 #[test]
 fn the_figure_that_differs_is_swapped_in() {
     let claim = "The Orrin tower is 250 metres tall, and people work there.";
-    let says = |id: &str| says(id, "The Orrin tower is 330 metres tall, and people work there.");
-    let found = corrected(claim, &[says("paper"), says("other"), says("third")]).unwrap();
+    let contradiction = |id: &str| contradiction(id, "The Orrin tower is 330 metres tall, and people work there.");
+    let found = corrected(claim, &[contradiction("paper"), contradiction("other"), contradiction("third")]).unwrap();
     assert_eq!(found.corrected, "The Orrin tower is 330 metres tall, and people work there.");
     assert_eq!((found.kind, found.apply), (CorrectionType::Replace, Apply::Auto));
-    assert!(found.confidence > AUTO_ABOVE && found.confidence <= 0.9, "{}", found.confidence);
+    assert!(found.confidence > MIN_AUTO_CONFIDENCE && found.confidence <= 0.9, "{}", found.confidence);
     assert_eq!(found.sources.len(), 3);
-    assert!(found.borne_out.iter().all(|said| said.entail >= BORNE_OUT) && found.borne_out.len() == 3);
-    let alone = corrected(claim, &[says("paper")]).unwrap();
+    assert!(found.borne_out.iter().all(|support| support.entail >= MIN_SUPPORT) && found.borne_out.len() == 3);
+    let alone = corrected(claim, &[contradiction("paper")]).unwrap();
     assert_eq!((alone.kind, alone.apply), (CorrectionType::Replace, Apply::Review), "one source is a lean");
 }
 
@@ -59,14 +59,14 @@ fn a_date_of_another_event_is_not_swapped_in() {
     );
     let found = corrected(
         "The St Brannock hospital in Pellworth was closed on 12 November 2026.",
-        &[says("one", one), says("other", other)],
+        &[contradiction("one", one), contradiction("other", other)],
     )
     .unwrap();
     assert_eq!((found.kind, found.apply), (CorrectionType::Clarify, Apply::Review));
     assert!(one.contains(&found.corrected) || other.contains(&found.corrected), "{}", found.corrected);
     let passages = [
-        says("one", "Завод «Прометей» не закрыт, сообщила пресс-служба 9 ноября."),
-        says("other", "Завод «Прометей» не закрыт, заявил директор 9 ноября."),
+        contradiction("one", "Завод «Прометей» не закрыт, сообщила пресс-служба 9 ноября."),
+        contradiction("other", "Завод «Прометей» не закрыт, заявил директор 9 ноября."),
     ];
     let found = corrected_where("Завод «Прометей» закрыт 5 ноября.", "ru", &passages, 0.95).unwrap();
     assert_eq!((found.kind, found.apply), (CorrectionType::Clarify, Apply::Review));
@@ -78,19 +78,24 @@ fn a_text_that_the_judge_leaves_open_is_not_proposed() {
     let claim = "The Orrin tower is 250 metres tall.";
     let text = "The Orrin tower is 330 metres tall.";
     for entail in [0.0, 0.3, 0.69] {
-        let found = corrected_where(claim, "en", &[says("paper", text)], entail).unwrap();
+        let found = corrected_where(claim, "en", &[contradiction("paper", text)], entail).unwrap();
         assert_eq!((found.kind, found.apply), (CorrectionType::Clarify, Apply::Review), "{entail}");
         assert_eq!(found.corrected, text, "it is the passage's own sentence");
         assert!(found.borne_out.is_empty());
     }
     // No judge was asked.
     let claim = Subject { text: claim, language: Some("en"), reference: None };
-    let passages = [says("paper", text)];
+    let passages = [contradiction("paper", text)];
     let checks = checks(&claim.profile_of(claim.text), &passages);
     let assessment = assess(&context(), &passages, &[]);
     let scoring = Scoring::default();
-    let found =
-        Found { assessment: &assessment, passages: &passages, checks: &checks, reviews: &[], scoring: &scoring };
+    let found = CorrectionInput {
+        assessment: &assessment,
+        passages: &passages,
+        checks: &checks,
+        reviews: &[],
+        scoring: &scoring,
+    };
     assert!(propose(&claim, &found).is_some());
     assert_eq!(correct(&claim, &found, None).unwrap().kind, CorrectionType::Clarify);
 }
@@ -98,7 +103,8 @@ fn a_text_that_the_judge_leaves_open_is_not_proposed() {
 #[test]
 fn one_source_of_little_credit_is_left_to_a_person() {
     let claim = "The Orrin tower is 250 metres tall.";
-    let little = |id: &str| JudgedPassage { credibility: 0.6, ..says(id, "The Orrin tower is 330 metres tall.") };
+    let little =
+        |id: &str| JudgedPassage { credibility: 0.6, ..contradiction(id, "The Orrin tower is 330 metres tall.") };
     let alone = corrected(claim, &[little("one")]).unwrap();
     assert_eq!((alone.kind, alone.apply), (CorrectionType::Replace, Apply::Review));
     let two = corrected(claim, &[little("one"), little("other")]).unwrap();
@@ -117,7 +123,7 @@ fn a_figure_inside_another_is_left_alone() {
 #[test]
 fn without_a_figure_the_sentence_that_says_how_it_was_is_quoted() {
     let text = "Critics were pleased. The film was never shown in Berlin. Tickets sold out.";
-    let found = corrected("The film was shown in Berlin.", &[says("paper", text)]).unwrap();
+    let found = corrected("The film was shown in Berlin.", &[contradiction("paper", text)]).unwrap();
     assert_eq!(found.corrected, "The film was never shown in Berlin.");
     assert_eq!(found.kind, CorrectionType::Clarify);
 }
@@ -125,12 +131,16 @@ fn without_a_figure_the_sentence_that_says_how_it_was_is_quoted() {
 #[test]
 fn what_the_passage_takes_back_or_asks_is_not_quoted() {
     for text in ["The film was shown in Berlin. That is not true.", "Was the film shown in Berlin?"] {
-        let found = corrected("The film was shown in Berlin.", &[says("paper", text)]);
+        let found = corrected("The film was shown in Berlin.", &[contradiction("paper", text)]);
         assert!(found.is_none(), "{text}: {found:?}");
     }
     let built = "The Orrin Bridge took seven years to build.";
     let opened = "The Orrin Bridge opened on 4 October 2026 in front of a crowd.";
-    assert_eq!(corrected(built, &[says("paper", opened)]), None, "it speaks of the bridge and not of its building");
+    assert_eq!(
+        corrected(built, &[contradiction("paper", opened)]),
+        None,
+        "it speaks of the bridge and not of its building"
+    );
 }
 
 #[test]
@@ -147,7 +157,13 @@ fn a_review_alone_offers_its_title_to_a_person() {
         let reviews = [checked];
         let (assessment, scoring) = (assess(&context(), &[], &reviews), Scoring::default());
         let claim = Subject { text: "The moon is made of cheese.", language: Some("en"), reference: None };
-        let found = Found { assessment: &assessment, passages: &[], checks: &[], reviews: &reviews, scoring: &scoring };
+        let found = CorrectionInput {
+            assessment: &assessment,
+            passages: &[],
+            checks: &[],
+            reviews: &reviews,
+            scoring: &scoring,
+        };
         correct(&claim, &found, None)
     };
     let found = by_review("No, the moon is not made of cheese").unwrap();
@@ -158,7 +174,7 @@ fn a_review_alone_offers_its_title_to_a_person() {
 }
 
 /// Sentences about one bridge: stated, denied, planned or reported, with various figures.
-fn any_told() -> impl Strategy<Value = String> {
+fn any_sentence() -> impl Strategy<Value = String> {
     let what = prop::sample::select(vec!["is 250 metres long", "is 330 metres long", "cost 40 million euros"]);
     let event = prop::sample::select(vec!["was closed", "will be closed", "was not closed", "may have been closed"]);
     let day = 1..28u32;
@@ -178,12 +194,15 @@ proptest! {
     /// For any judge, a replacement is stated by its passage by rule, and a quotation is in it and not denied by a sentence about it.
     #[test]
     fn no_correction_contradicts_or_is_left_open_by_the_passage_it_names(
-        claim in any_told(),
-        texts in prop::collection::vec(prop::collection::vec(any_told(), 1..4), 1..3),
+        claim in any_sentence(),
+        texts in prop::collection::vec(prop::collection::vec(any_sentence(), 1..4), 1..3),
         entail in 0.0..=1.0f64,
     ) {
-        let passages: Vec<JudgedPassage> =
-            texts.iter().enumerate().map(|(at, told)| says(&format!("p{at}"), &told.join(" "))).collect();
+        let passages: Vec<JudgedPassage> = texts
+            .iter()
+            .enumerate()
+            .map(|(at, sentences)| contradiction(&format!("p{at}"), &sentences.join(" ")))
+            .collect();
         if let Some(found) = corrected_where(&claim, "en", &passages, entail) {
             let source = passages.iter().find(|one| Some(&one.url) == found.sources.first()).unwrap();
             let (text, there) = (TextProfile::new(&found.corrected, Some("en"), None, &[]), profile(source));
@@ -193,9 +212,9 @@ proptest! {
             } else {
                 let given = StanceProbabilities { entail, contradict: 0.0, neutral: 1.0 - entail };
                 let settled = numbers::apply(given, &numbers::compare(&text, &there));
-                prop_assert!(settled.entail >= BORNE_OUT, "{found:?} / {}", source.passage);
+                prop_assert!(settled.entail >= MIN_SUPPORT, "{found:?} / {}", source.passage);
                 let by_rule = stance::agreement_stance(&text, &there, 0.0);
-                prop_assert!(by_rule.contradict < stance::SUPPORTS, "{found:?} / {}", source.passage);
+                prop_assert!(by_rule.contradict < stance::MIN_SIDE, "{found:?} / {}", source.passage);
             }
         }
     }
@@ -208,11 +227,17 @@ proptest! {
         ];
         let (assessment, scoring) = (assess(&context(), &passages, &reviews), Scoring::default());
         let claim = Subject { text: "A claim of 5 things.", language: Some("en"), reference: None };
-        let found = Found { assessment: &assessment, passages: &passages, checks: &checks, reviews: &reviews, scoring: &scoring };
+        let found = CorrectionInput {
+            assessment: &assessment,
+            passages: &passages,
+            checks: &checks,
+            reviews: &reviews,
+            scoring: &scoring,
+        };
         let asked = propose(&claim, &found).map(|proposal| answered(&proposal, &passages, entail));
         if let Some(made) = correct(&claim, &found, asked.as_ref()) {
             prop_assert!(made.confidence <= assessment.confidence + 1e-12);
-            prop_assert!(made.apply == Apply::Review || made.confidence > AUTO_ABOVE && assessment.decisive);
+            prop_assert!(made.apply == Apply::Review || made.confidence > MIN_AUTO_CONFIDENCE && assessment.decisive);
             prop_assert!(!made.sources.is_empty());
             prop_assert!(!matches!(assessment.verdict, Verdict::Supported | Verdict::NotVerifiable));
         }
@@ -221,15 +246,20 @@ proptest! {
 
 fn worded_where(claim: &str, text: &str, entail: f64) -> Option<Correction> {
     let passages = [
-        says("paper", "Police in Oslo said that nobody died when the mine near Oslo flooded on 3 May 2026."),
-        says("other", "Nobody died in the flooded mine near Oslo, the operator Norsk Gruve said."),
+        contradiction("paper", "Police in Oslo said that nobody died when the mine near Oslo flooded on 3 May 2026."),
+        contradiction("other", "Nobody died in the flooded mine near Oslo, the operator Norsk Gruve said."),
     ];
     let claim = Subject { text: claim, language: Some("en"), reference: None };
     let checks = checks(&claim.profile_of(claim.text), &passages);
     let assessment = assess(&context(), &passages, &[]);
     let scoring = Scoring::default();
-    let found =
-        Found { assessment: &assessment, passages: &passages, checks: &checks, reviews: &[], scoring: &scoring };
+    let found = CorrectionInput {
+        assessment: &assessment,
+        passages: &passages,
+        checks: &checks,
+        reviews: &[],
+        scoring: &scoring,
+    };
     let asked = answered(&worded(&claim, &found, text)?, &passages, entail);
     correct(&claim, &found, Some(&asked)).filter(|correction| !correction.borne_out.is_empty())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CLASSES, Coefficients, EACH_SIDE, FIGURES, JudgeKind, Row};
+use super::{CLASSES, Coefficients, FIGURES, GROUPS_PER_SIDE, JudgeKind, Row};
 use crate::evaluation::{calibration_error, reliability};
 use corroborate_domain::ids;
 use corroborate_domain::result::Posterior;
@@ -12,19 +12,19 @@ use corroborate_domain::verdict::Verdict;
 
 const FOLDS: usize = 10;
 /// A prior with standard deviation 1.
-const PULL: f64 = 1.0;
+const REGULARISATION: f64 = 1.0;
 /// Number of claims that each set weighs, so that none dominates.
-const AS_MANY: f64 = 200.0;
+const CLAIMS_PER_SET: f64 = 200.0;
 /// The third digit is stable after a few thousand steps.
 const STEPS: usize = 3_000;
 const STEP: f64 = 0.1;
 const MOMENTUM: f64 = 0.9;
 
 /// Maximum coefficient. Fitted ones are under 10; much larger ones overflow.
-const LARGEST: f64 = 1_000.0;
+const MAX_COEFFICIENT: f64 = 1_000.0;
 
 /// Posterior from which a measurement takes a side (`docs/scoring.md`, verdict, step 5).
-const LEAN: f64 = 0.5;
+const MIN_SIDE_POSTERIOR: f64 = 0.5;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct LabelledClaim {
@@ -38,7 +38,7 @@ pub struct LabelledClaim {
 /// Results on unseen claims, as shares 0–1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Unseen {
+pub struct HeldOutMetrics {
     pub claims: usize,
     /// Likeliest class equals the label.
     pub accuracy: f64,
@@ -52,19 +52,19 @@ pub struct Unseen {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fitted {
+pub struct FittedTable {
     pub judge: JudgeKind,
     pub judged_by: String,
     pub sets: BTreeMap<String, usize>,
     pub rows: usize,
     pub coefficients: Coefficients,
     /// By tables of nine folds, without the claim.
-    pub without_the_claim: BTreeMap<String, Unseen>,
+    pub without_the_claim: BTreeMap<String, HeldOutMetrics>,
     /// By tables of the other sets; empty for one set.
-    pub without_the_set: BTreeMap<String, Unseen>,
+    pub without_the_set: BTreeMap<String, HeldOutMetrics>,
 }
 
-impl Fitted {
+impl FittedTable {
     /// Parses a stored table.
     ///
     /// # Errors
@@ -74,9 +74,9 @@ impl Fitted {
         let fitted: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Coefficients { supported, refuted, contested, open } = fitted.coefficients;
         let weights = |row: Row| std::iter::once(row.intercept).chain(row.support).chain(row.against);
-        let is_usable = |weight: f64| weight.abs() <= LARGEST;
+        let is_usable = |weight: f64| weight.abs() <= MAX_COEFFICIENT;
         if ![supported, refuted, contested, open].into_iter().flat_map(weights).all(is_usable) {
-            return Err(format!("a coefficient is no number between -{LARGEST} and {LARGEST}"));
+            return Err(format!("a coefficient is no number between -{MAX_COEFFICIENT} and {MAX_COEFFICIENT}"));
         }
         if !fitted.coefficients.is_monotone() {
             return Err("by these coefficients more support would make support less likely".to_owned());
@@ -108,35 +108,35 @@ fn part(claim: &str) -> usize {
 }
 
 /// Measures each set by tables without the claims of the same key.
-fn unseen<K: Ord>(claims: &[&LabelledClaim], key: impl Fn(&LabelledClaim) -> K) -> BTreeMap<String, Unseen> {
-    let mut told: BTreeMap<String, Vec<(Verdict, Posterior)>> = BTreeMap::new();
+fn unseen<K: Ord>(claims: &[&LabelledClaim], key: impl Fn(&LabelledClaim) -> K) -> BTreeMap<String, HeldOutMetrics> {
+    let mut predicted: BTreeMap<String, Vec<(Verdict, Posterior)>> = BTreeMap::new();
     let keys: BTreeSet<K> = claims.iter().map(|claim| key(claim)).collect();
     for left_out in keys {
         let (out, seen): (Vec<&LabelledClaim>, Vec<&LabelledClaim>) =
             claims.iter().partition(|claim| key(claim) == left_out);
         let table = coefficients(&seen);
         for claim in out {
-            told.entry(claim.set.clone()).or_default().push((claim.label, table.posterior(&claim.figures)));
+            predicted.entry(claim.set.clone()).or_default().push((claim.label, table.posterior(&claim.figures)));
         }
     }
-    told.into_iter().map(|(set, rows)| (set, measure(&rows))).collect()
+    predicted.into_iter().map(|(set, rows)| (set, measure(&rows))).collect()
 }
 
-fn measure(rows: &[(Verdict, Posterior)]) -> Unseen {
+fn measure(rows: &[(Verdict, Posterior)]) -> HeldOutMetrics {
     let share = |part: usize, of: usize| if of == 0 { 0.0 } else { digits(part as f64 / of as f64) };
     let takes_side = |label: Verdict| label != Verdict::NotEnoughEvidence;
     let taken: Vec<(Verdict, Verdict, f64)> = rows
         .iter()
-        .filter_map(|(label, posterior)| posterior.side(LEAN).map(|(side, sure)| (*label, side, sure)))
+        .filter_map(|(label, posterior)| posterior.side(MIN_SIDE_POSTERIOR).map(|(side, sure)| (*label, side, sure)))
         .collect();
     let sided = rows.iter().filter(|(label, _)| takes_side(*label)).count();
-    let told = taken.iter().map(|(label, side, sure)| (*sure, label == side));
-    Unseen {
+    let outcomes = taken.iter().map(|(label, side, sure)| (*sure, label == side));
+    HeldOutMetrics {
         claims: rows.len(),
         accuracy: share(rows.iter().filter(|(label, posterior)| posterior.likeliest() == *label).count(), rows.len()),
         taken: share(taken.iter().filter(|(label, ..)| takes_side(*label)).count(), sided),
         right: share(taken.iter().filter(|(label, side, _)| label == side).count(), taken.len()),
-        calibration_error: digits(calibration_error(&reliability(told))),
+        calibration_error: digits(calibration_error(&reliability(outcomes))),
     }
 }
 
@@ -164,12 +164,14 @@ fn coefficients(claims: &[&LabelledClaim]) -> Coefficients {
     for claim in claims {
         *of_set.entry(claim.set.as_str()).or_default() += 1.0;
     }
-    let total = AS_MANY * of_set.len().max(1) as f64;
-    let shares: Vec<f64> =
-        claims.iter().map(|claim| of_set.get(claim.set.as_str()).map_or(0.0, |rows| AS_MANY / rows) / total).collect();
+    let total = CLAIMS_PER_SET * of_set.len().max(1) as f64;
+    let shares: Vec<f64> = claims
+        .iter()
+        .map(|claim| of_set.get(claim.set.as_str()).map_or(0.0, |rows| CLAIMS_PER_SET / rows) / total)
+        .collect();
     let (mut weights, mut speed): (Weights, Weights) = Default::default();
     for _ in 0..STEPS {
-        let slope = slope(&weights, claims, &shares, PULL / total);
+        let slope = slope(&weights, claims, &shares, REGULARISATION / total);
         for ((row, speed), slope) in weights.iter_mut().zip(&mut speed).zip(&slope) {
             for ((weight, speed), slope) in row.iter_mut().zip(speed).zip(slope) {
                 *speed = MOMENTUM * *speed - STEP * slope;
@@ -190,8 +192,8 @@ fn slope(weights: &Weights, claims: &[&LabelledClaim], shares: &[f64], pull: f64
     let now = table(weights);
     for (claim, share) in claims.iter().zip(shares) {
         let Posterior { supported, refuted, contested, open } = now.posterior(&claim.figures);
-        for ((row, told), class) in slope.iter_mut().zip([supported, refuted, contested, open]).zip(CLASSES) {
-            let off = (told - f64::from(u8::from(class == claim.label))) * share;
+        for ((row, predicted), class) in slope.iter_mut().zip([supported, refuted, contested, open]).zip(CLASSES) {
+            let off = (predicted - f64::from(u8::from(class == claim.label))) * share;
             for (slope, input) in row.iter_mut().zip(std::iter::once(&1.0).chain(&claim.figures)) {
                 *slope += off * input;
             }
@@ -203,9 +205,9 @@ fn slope(weights: &Weights, claims: &[&LabelledClaim], shares: &[f64], pull: f64
 /// Projects to the nearest weights of the same sum that keep this order.
 fn project(weights: &mut Weights) {
     let [supported, refuted, contested, open] = weights;
-    for at in 1..=EACH_SIDE {
+    for at in 1..=GROUPS_PER_SIDE {
         pool(&mut supported[at], [&mut refuted[at], &mut contested[at], &mut open[at]]);
-        let against = at + EACH_SIDE;
+        let against = at + GROUPS_PER_SIDE;
         pool(&mut refuted[against], [&mut supported[against], &mut contested[against], &mut open[against]]);
     }
 }
@@ -264,28 +266,28 @@ mod tests {
     #[test]
     fn a_fitted_table_is_as_sure_as_it_is_right() {
         let claims = claims();
-        let fitted = Fitted::fit(JudgeKind::Model, "model:test".into(), &claims);
-        let told = |figures| fitted.coefficients.posterior(&figures);
-        assert!((told([4.0, 0.0, 0.0, 0.0, 0.0, 0.0]).supported - 0.9).abs() < 0.05);
-        assert!((told([0.0, 0.0, 0.0, 4.0, 0.0, 0.0]).refuted - 0.8).abs() < 0.07);
-        assert!(told([0.0; FIGURES]).open > 0.8);
+        let fitted = FittedTable::fit(JudgeKind::Model, "model:test".into(), &claims);
+        let posterior_of = |figures| fitted.coefficients.posterior(&figures);
+        assert!((posterior_of([4.0, 0.0, 0.0, 0.0, 0.0, 0.0]).supported - 0.9).abs() < 0.05);
+        assert!((posterior_of([0.0, 0.0, 0.0, 4.0, 0.0, 0.0]).refuted - 0.8).abs() < 0.07);
+        assert!(posterior_of([0.0; FIGURES]).open > 0.8);
         assert!(fitted.coefficients.is_monotone());
         let all = fitted.without_the_claim.values().map(|set| set.claims).sum::<usize>();
         assert_eq!(all, claims.len());
         assert!(fitted.without_the_set.values().all(|set| set.right > 0.8 && set.taken > 0.95), "{fitted:?}");
         let text = serde_json::to_string(&fitted).unwrap();
-        assert_eq!(Fitted::parse(&text).unwrap(), fitted);
+        assert_eq!(FittedTable::parse(&text).unwrap(), fitted);
     }
 
     #[test]
     fn a_table_that_would_turn_support_round_is_refused() {
-        let mut fitted = Fitted::parse(include_str!("../../../../config/decision/rules.json")).unwrap();
-        fitted.coefficients.refuted.support = [9.0; EACH_SIDE];
-        let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
+        let mut fitted = FittedTable::parse(include_str!("../../../../config/decision/rules.json")).unwrap();
+        fitted.coefficients.refuted.support = [9.0; GROUPS_PER_SIDE];
+        let why = FittedTable::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
         assert!(why.contains("less likely"), "{why}");
-        fitted.coefficients.refuted.support = [-1e308; EACH_SIDE];
-        let why = Fitted::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
+        fitted.coefficients.refuted.support = [-1e308; GROUPS_PER_SIDE];
+        let why = FittedTable::parse(&serde_json::to_string(&fitted).unwrap()).unwrap_err();
         assert!(why.contains("between"), "{why}");
-        assert!(Fitted::parse("{}").is_err());
+        assert!(FittedTable::parse("{}").is_err());
     }
 }

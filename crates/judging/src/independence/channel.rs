@@ -1,7 +1,7 @@
 //! Finds pages that name an item's channel by its handle.
 
 /// A shorter handle is an ordinary word (Telegram's minimum is five characters).
-const SHORTEST: usize = 5;
+const MIN_HANDLE_LETTERS: usize = 5;
 
 /// Whether a text names the channel as `@channel1` or `t.me/channel1`.
 pub(super) fn is_named(text: &str, channel: Option<&str>) -> bool {
@@ -9,7 +9,7 @@ pub(super) fn is_named(text: &str, channel: Option<&str>) -> bool {
         return false;
     };
     let is_of_handle = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if handle.len() < SHORTEST || !handle.chars().all(is_of_handle) {
+    if handle.len() < MIN_HANDLE_LETTERS || !handle.chars().all(is_of_handle) {
         return false;
     }
     let text = text.to_lowercase();

@@ -44,11 +44,11 @@ pub struct ItemText<'a> {
 /// The id states the reason (`wire:tass`, `outlet:ft.com`, `owner:bbc`, `domain:example.org`, `page:…`), so later
 /// evidence gets the same group. The input order has no effect.
 pub fn groups(sources: &[SourceText<'_>]) -> Vec<String> {
-    groups_beside(sources, &[])
+    groups_with_item(sources, &[])
 }
 
 /// [`groups`] with an item: sources that repeat or cite it are one source. The item names no group.
-pub fn groups_beside(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<String> {
+pub fn groups_with_item(sources: &[SourceText<'_>], item: &[ItemText<'_>]) -> Vec<String> {
     let prints: Vec<Fingerprint> = sources.iter().map(Fingerprint::new).collect();
     let texts = sources.iter().map(|source| source.text);
     groups_of(&texts.zip(&prints).collect::<Vec<_>>(), item)
@@ -67,7 +67,7 @@ impl Fingerprint {
     }
 }
 
-/// [`groups_beside`] with known fingerprints.
+/// [`groups_with_item`] with known fingerprints.
 pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec<String> {
     let mut union = Union::new(sources.len() + item.len());
     let address_of = |text: &ItemText<'_>| text.url.map(|url| vec![format!("page:{}", address(url))]);
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn who_names_the_items_channel_or_repeats_its_sentence_has_it_from_there() {
+    fn source_joins_the_item_when_it_names_its_channel_or_repeats_its_sentence() {
         let post = "The bridge over the Dnipro was closed this morning after a truck fell through its deck.";
         let pages = [
             source(
@@ -376,7 +376,7 @@ mod tests {
             ),
         ];
         let item = [ItemText { url: None, channel: Some("@dnipro_now"), text: post }];
-        let found = groups_beside(&pages, &item);
+        let found = groups_with_item(&pages, &item);
         assert_eq!(found[0], found[1]);
         assert_ne!(found[0], found[2]);
     }
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn who_repeats_the_item_is_one_source_with_who_else_does() {
+    fn sources_are_one_when_they_repeat_the_item() {
         let post = "Breaking: the bridge over the Dnipro was closed this morning after a truck fell through the deck, \
             police say; two people are missing and divers are searching for them near the island.";
         let quoting = |by: &str| {
@@ -421,17 +421,17 @@ mod tests {
             channel: Some("@divers_news"),
             text: post,
         }];
-        let found = groups_beside(&sources, &item);
+        let found = groups_with_item(&sources, &item);
         assert_eq!(found, ["domain:one.example", "domain:one.example", "domain:one.example", "domain:four.example"]);
         let claim = [ItemText {
             url: None,
             channel: None,
             text: "Our reporter saw divers near the bridge at noon on Monday morning.",
         }];
-        let apart = groups_beside(&sources, &claim);
+        let apart = groups_with_item(&sources, &claim);
         assert_eq!(apart[3], "domain:four.example");
         assert_ne!(apart[0], apart[3], "a sentence is too short to be quoted from anywhere");
-        assert_eq!(groups_beside(&[], &item), Vec::<String>::new());
+        assert_eq!(groups_with_item(&[], &item), Vec::<String>::new());
     }
 
     #[test]

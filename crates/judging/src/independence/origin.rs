@@ -90,13 +90,13 @@ const FRAMES: &[&str] = &[
 const DATELINES: &[(&str, &str)] = &[("upi", "UPI"), ("pti", "PTI")];
 
 /// Lengths of head and foot in characters. The text between is quotation.
-const HEAD: usize = 700;
-const FOOT: usize = 300;
+const HEAD_CHARS: usize = 700;
+const FOOT_CHARS: usize = 300;
 /// Characters by which the head may extend to finish a sentence.
-const TAIL: usize = 250;
+const MAX_TAIL_CHARS: usize = 250;
 
 pub(super) fn ends(text: &str, head: usize) -> [String; 2] {
-    let foot = head.max(text.chars().count().saturating_sub(FOOT));
+    let foot = head.max(text.chars().count().saturating_sub(FOOT_CHARS));
     [text.chars().take(head).collect(), text.chars().skip(foot).collect()]
 }
 
@@ -104,15 +104,16 @@ pub(super) fn ends(text: &str, head: usize) -> [String; 2] {
 fn agency_ends(text: &str) -> [String; 2] {
     let length = text.chars().count();
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n');
-    let more = text.chars().skip(HEAD).take(TAIL).position(is_end).map_or(0, |at| at + 1);
-    ends(text, if length <= HEAD + FOOT { length } else { HEAD + more })
+    let more = text.chars().skip(HEAD_CHARS).take(MAX_TAIL_CHARS).position(is_end).map_or(0, |at| at + 1);
+    ends(text, if length <= HEAD_CHARS + FOOT_CHARS { length } else { HEAD_CHARS + more })
 }
 
 /// In the order of [`WIRES`].
-static STATED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| WIRES.iter().map(|wire| pattern(wire).ok()).collect());
+static WIRE_PATTERNS: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| WIRES.iter().map(|wire| pattern(wire).ok()).collect());
 
 /// A cheap test for any agency; nearly every page has none.
-static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+static WIRE_NAMES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     let name = |wire: &Wire| {
         let name = name_of(wire).ok()?;
         Some(acronym(wire).map_or_else(|| name.clone(), |acronym| format!("{name}|{acronym}")))
@@ -125,7 +126,8 @@ fn acronym(wire: &Wire) -> Option<&'static str> {
 }
 
 fn pattern(wire: &Wire) -> Result<Regex, PatternError> {
-    static FILLED: LazyLock<Result<String, PatternError>> = LazyLock::new(|| patterns::filled_alternatives(FRAMES));
+    static FILLED_FRAMES: LazyLock<Result<String, PatternError>> =
+        LazyLock::new(|| patterns::filled_alternatives(FRAMES));
     let dateline = acronym(wire).map_or_else(String::new, |acronym| {
         format!(
             r"|(?m:^(?:\p{{Lu}}[\p{{L}} .]{{1,40}}, \p{{Lu}}\p{{L}}{{2,8}}\.? \d{{1,2}} \({acronym}\)|\p{{Lu}}[\p{{Lu}} .,]{{2,40}}\({acronym}\)\s*[-–—:]))"
@@ -133,7 +135,7 @@ fn pattern(wire: &Wire) -> Result<Regex, PatternError> {
     });
     // "GAP said" is not the AP's, nor is РИАМО РИА.
     let whole = format!(r"\b{}\b", name_of(wire)?);
-    let frames = FILLED.as_ref().map_err(Clone::clone)?.replace("{name}", &whole);
+    let frames = FILLED_FRAMES.as_ref().map_err(Clone::clone)?.replace("{name}", &whole);
     Regex::new(&format!("{frames}{dateline}")).map_err(PatternError::Regex)
 }
 
@@ -151,11 +153,11 @@ pub(super) fn wire_of_site(is_of: impl Fn(&str) -> bool) -> Option<&'static str>
 
 /// The first agency stated; at one place the more specific one, which is earlier in the list.
 fn first_stated(part: &str) -> Option<&'static str> {
-    let named = NAMED.as_ref()?.matches(part);
+    let named = WIRE_NAMES.as_ref()?.matches(part);
     named
         .iter()
         .filter_map(|index| {
-            let mut stated = STATED.get(index)?.as_ref()?.find_iter(part);
+            let mut stated = WIRE_PATTERNS.get(index)?.as_ref()?.find_iter(part);
             let start = stated
                 .find(|found| !is_in_passing(part, &found.range()) && !is_a_persons(part, found.start()))?
                 .start();
@@ -167,9 +169,9 @@ fn first_stated(part: &str) -> Option<&'static str> {
 }
 
 /// Words before a name that mean another story: "once told Reuters", "unlike what the BBC reported".
-static UNLIKE: Pattern = Pattern::of(r"\b{independence.origin.unlike} (?:\p{L}+ ){0,2}$");
+static CONTRAST: Pattern = Pattern::of(r"\b{independence.origin.unlike} (?:\p{L}+ ){0,2}$");
 /// Words after it: "reported last week", "told Reuters in 2016".
-static BACK_THEN: Pattern = Pattern::of(
+static EARLIER_TIME: Pattern = Pattern::of(
     r"(?x)^(?:[\p{L}’']+\ ){0,2}(?:{independence.origin.back_then}|{independence.origin.in}\ (?:19|20)\d\d
         |(?:\p{L}+\ )?{independence.origin.ago})",
 );
@@ -182,20 +184,20 @@ fn is_a_persons(text: &str, start: usize) -> bool {
 
 /// The agency of a byline or publisher name.
 pub(super) fn wire_named(name: &str) -> Option<&'static str> {
-    static WHOLE: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+    static WHOLE_NAMES: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
         let around = patterns::filled("^(?:{independence.article} )?{name}(?: {independence.origin.desk})*$").ok();
         let whole = |wire: &Wire| Regex::new(&around.as_ref()?.replace("{name}", &name_of(wire).ok()?)).ok();
         WIRES.iter().map(whole).collect()
     });
     let name = name.trim();
-    let at = WHOLE.iter().position(|pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name)))?;
+    let at = WHOLE_NAMES.iter().position(|pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name)))?;
     WIRES.get(at).map(|wire| wire.key)
 }
 
 /// Whether an earlier report is meant.
 pub(super) fn is_in_passing(text: &str, place: &Range<usize>) -> bool {
     let (before, behind) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
-    UNLIKE.is_match(before) || BACK_THEN.is_match(behind.trim_start())
+    CONTRAST.is_match(before) || EARLIER_TIME.is_match(behind.trim_start())
 }
 
 /// Owners with several domains, from their imprints. Agencies are in [`WIRES`].
@@ -271,8 +273,8 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert!(NAMED.is_some());
-        for (wire, regex) in WIRES.iter().zip(STATED.iter()) {
+        assert!(WIRE_NAMES.is_some());
+        for (wire, regex) in WIRES.iter().zip(WIRE_PATTERNS.iter()) {
             assert!(regex.is_some(), "{}: {:?}", wire.key, pattern(wire).err());
             assert!(
                 wire_named(entries("sources.agency").find(|entry| entry.value == wire.key).unwrap().form).is_some()

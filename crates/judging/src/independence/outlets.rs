@@ -21,7 +21,7 @@ static OUTLETS: LazyLock<Vec<&'static str>> =
     LazyLock::new(|| entries("sources.outlet").map(|entry| entry.value).collect::<BTreeSet<_>>().into_iter().collect());
 
 /// Further domains of the same newsroom.
-const FURTHER: &[(&str, &str)] = &[
+const ALIAS_DOMAINS: &[(&str, &str)] = &[
     ("politico.eu", "politico.com"),
     ("abcnews.com", "go.com"),
     ("guardian.co.uk", "theguardian.com"),
@@ -40,24 +40,24 @@ const FURTHER: &[(&str, &str)] = &[
 
 /// Frames such as "according to the newspaper Le Monde", "laut der Zeitung Die Welt". Any language may keep the paper's
 /// article.
-const TOLD_BY: &str = r"(?:{independence.by?}|{independence.outlets.by?}|{independence.source?}\s*:)\s+(?:{independence.article?}\s*)?(?:{independence.outlets.medium?}\s+(?:{independence.article?}\s*)?)?[«“„»\x22]?(?:The |Der |Le )?{name}";
+const ACCORDING_TO: &str = r"(?:{independence.by?}|{independence.outlets.by?}|{independence.source?}\s*:)\s+(?:{independence.article?}\s*)?(?:{independence.outlets.medium?}\s+(?:{independence.article?}\s*)?)?[«“„»\x22]?(?:The |Der |Le )?{name}";
 const IN_A_REPORT: &str =
     r"{independence.outlets.in}\s+{independence.outlets.an} {name} {independence.outlets.report}\b";
 /// A comma may precede the verb ("the Guardian, reported"), but not if it separates clauses, as in Russian.
-const REPORTED: &str = r"{name}[»”’]?,?\s+{independence.outlets.reported}\b";
-const REPORTS: &str = r"{name}[»”\x22]?\s+{independence.outlets.reports}\b";
+const PAST_REPORT: &str = r"{name}[»”’]?,?\s+{independence.outlets.reported}\b";
+const PRESENT_REPORT: &str = r"{name}[»”\x22]?\s+{independence.outlets.reports}\b";
 const DATELINE: &str = r"\({name}\)\s*[-–—]";
 /// "wie der Spiegel berichtet".
-const AS_REPORTED: &str = r"{independence.outlets.as}\s+(?:{independence.article}\s*)?[„“»\x22]?{name}[“”«\x22]?\s+{independence.outlets.as_reported}";
+const SUBORDINATE_REPORT: &str = r"{independence.outlets.as}\s+(?:{independence.article}\s*)?[„“»\x22]?{name}[“”«\x22]?\s+{independence.outlets.as_reported}";
 
-const FRAMES: [&str; 6] = [TOLD_BY, IN_A_REPORT, REPORTED, DATELINE, REPORTS, AS_REPORTED];
+const FRAMES: [&str; 6] = [ACCORDING_TO, IN_A_REPORT, PAST_REPORT, DATELINE, PRESENT_REPORT, SUBORDINATE_REPORT];
 
 /// Frames of unlisted papers and of sites; companies report too.
-const OTHER_FRAMES: [&str; 2] = [TOLD_BY, REPORTED];
-const SITE_FRAMES: [&str; 1] = [TOLD_BY];
+const OTHER_FRAMES: [&str; 2] = [ACCORDING_TO, PAST_REPORT];
+const SITE_FRAMES: [&str; 1] = [ACCORDING_TO];
 
 /// A quoted name after a word for a medium.
-const QUOTED: [&str; 2] = [
+const QUOTED_FRAMES: [&str; 2] = [
     r"(?:{independence.by}|{independence.source}\s*:)\s+{independence.outlets.medium}\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]",
     r"{independence.outlets.paper}\s+[«“„\x22]([^»”“\x22\n]{2,40})[»”“\x22]\s+{independence.outlets.paper_says}\b",
 ];
@@ -89,25 +89,25 @@ const PLATFORMS: &[&str] = &[
 
 static ARTICLES: Words = Words::of("independence.outlets.own_article");
 /// Beginnings of capitalised words before a name.
-static BEFORE: Words = Words::of("independence.outlets.before");
+static PRECEDING_WORDS: Words = Words::of("independence.outlets.before");
 /// Capitalised words after a name that do not extend it.
-static BEHIND: Words = Words::of("independence.outlets.behind");
+static FOLLOWING_WORDS: Words = Words::of("independence.outlets.behind");
 
 /// Length of the head in characters. Shorter than an agency's: six `FactRuEval` documents name a paper later, for a
 /// detail.
-const HEAD: usize = 500;
+const HEAD_CHARS: usize = 500;
 
-static NAMED: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+static OUTLET_NAMES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     let names: Option<Vec<String>> = OUTLETS.iter().map(|site| name_of(site).ok()).collect();
     RegexSet::new(names?).ok()
 });
 
 /// Patterns in the order of [`OUTLETS`]; compiled on first use.
-static STATED: LazyLock<Vec<OnceLock<Option<Regex>>>> =
+static OUTLET_PATTERNS: LazyLock<Vec<OnceLock<Option<Regex>>>> =
     LazyLock::new(|| OUTLETS.iter().map(|_| OnceLock::new()).collect());
 
 /// Unlisted papers that their name shows: "the Calgary Herald", not "The Toledo Blade".
-static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static UNLISTED_PAPERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let name = patterns::filled(r"(?:\p{Lu}[\p{L}'’.-]+ ){1,3}{independence.outlets.kind}").ok()?;
     framed(&OTHER_FRAMES, &format!(r"\b({name})\b")).ok()
 });
@@ -119,7 +119,7 @@ static HAS_KIND: Pattern = Pattern::of("{independence.outlets.kind}");
 static HAS_QUOTED: Pattern = Pattern::of(r"(?:{independence.outlets.medium}|{independence.outlets.paper})\s+[«“„\x22]");
 static HAS_SITE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"\.(?:{TOP_LEVELS})\b")).ok());
 
-static IN_QUOTES: LazyLock<Option<Regex>> = LazyLock::new(|| framed(&QUOTED, "").ok());
+static QUOTED_NAMES: LazyLock<Option<Regex>> = LazyLock::new(|| framed(&QUOTED_FRAMES, "").ok());
 
 const TOP_LEVELS: &str = "com|org|net|info|news|media|ru|su|ua|by|kz|de|fr|pl|uk|au|br|ee|lv|lt|md|ge|am|az|tv|io";
 
@@ -149,7 +149,7 @@ pub(super) fn keys(domain: &str, text: &str) -> Vec<String> {
         // A paper's quotation of another is in a story of its own.
         return vec![key(own)];
     }
-    ends(text, HEAD).iter().find_map(|part| stated(part, domain)).unwrap_or_default()
+    ends(text, HEAD_CHARS).iter().find_map(|part| stated(part, domain)).unwrap_or_default()
 }
 
 fn listed(domain: &str) -> Option<&'static str> {
@@ -157,7 +157,7 @@ fn listed(domain: &str) -> Option<&'static str> {
 }
 
 fn known_site(is_of: impl Fn(&str) -> bool) -> Option<&'static str> {
-    let further = || FURTHER.iter().find(|(further, _)| is_of(further)).map(|(_, site)| *site);
+    let further = || ALIAS_DOMAINS.iter().find(|(further, _)| is_of(further)).map(|(_, site)| *site);
     OUTLETS.iter().copied().find(|site| is_of(site)).or_else(further)
 }
 
@@ -167,18 +167,18 @@ fn key(site: &str) -> String {
 
 /// The keys of the first outlet stated.
 fn stated(part: &str, domain: &str) -> Option<Vec<String>> {
-    let of_list = NAMED.as_ref().into_iter().flat_map(|named| named.matches(part)).filter_map(|index| {
+    let of_list = OUTLET_NAMES.as_ref().into_iter().flat_map(|named| named.matches(part)).filter_map(|index| {
         let site = OUTLETS.get(index)?;
-        let stated = STATED.get(index)?.get_or_init(|| stating(site).ok()).as_ref()?;
+        let stated = OUTLET_PATTERNS.get(index)?.get_or_init(|| stating(site).ok()).as_ref()?;
         let found = names(stated, part).find(|found| found.is_whole(part))?;
         // The longer of two names at one place.
         Some(((found.place.start, usize::MAX - found.name.len()), vec![key(site)]))
     });
-    let with_kind = OTHERS.as_ref().filter(|_| HAS_KIND.is_match(part));
+    let with_kind = UNLISTED_PAPERS.as_ref().filter(|_| HAS_KIND.is_match(part));
     let papers = with_kind.into_iter().flat_map(|others| names(others, part)).filter(|found| found.is_whole(part));
-    let in_quotes = IN_QUOTES.as_ref().filter(|_| HAS_QUOTED.is_match(part));
+    let in_quotes = QUOTED_NAMES.as_ref().filter(|_| HAS_QUOTED.is_match(part));
     let quoted = in_quotes.into_iter().flat_map(|quoted| names(quoted, part));
-    let others = papers.chain(quoted).map(Found::without_article).filter_map(|found| {
+    let others = papers.chain(quoted).map(OutletMatch::without_article).filter_map(|found| {
         let key = publisher_key(found.name);
         // "The Times" may be of any town.
         let names_one = !key.is_empty() && !IS_KIND.is_match(found.name);
@@ -205,13 +205,13 @@ fn of_site(name: &str, domain: &str) -> Option<Vec<String>> {
     Some(known_site(is_of).map_or_else(unknown, |known| vec![key(known)]))
 }
 
-struct Found<'a> {
+struct OutletMatch<'a> {
     name: &'a str,
     place: Range<usize>,
     frame: Range<usize>,
 }
 
-impl Found<'_> {
+impl OutletMatch<'_> {
     /// Drops the text up to the last "The": "But The Calgary Herald".
     fn without_article(mut self) -> Self {
         let from = self.name.rfind("The ").map_or(0, |at| at + "The ".len());
@@ -234,7 +234,7 @@ impl Found<'_> {
             // A Cyrillic capital is the speaker: "рассказал РБК Дмитрий Песков".
             Some(word) => {
                 word.starts_with(|c: char| c.is_uppercase() && !is_cyrillic(c))
-                    && !BEHIND.has(word)
+                    && !FOLLOWING_WORDS.has(word)
                     && !calendar::is_calendar_word(&word.to_lowercase())
             }
             None => false,
@@ -257,16 +257,16 @@ fn is_of_a_name(word: &str) -> bool {
         && !ARTICLES.has(word)
         && !stopwords::is_stop_word(&lower, None)
         && !calendar::is_calendar_word(&lower)
-        && !BEFORE.has(&lower)
+        && !PRECEDING_WORDS.has(&lower)
 }
 
-fn names<'a>(pattern: &'a Regex, part: &'a str) -> impl Iterator<Item = Found<'a>> {
+fn names<'a>(pattern: &'a Regex, part: &'a str) -> impl Iterator<Item = OutletMatch<'a>> {
     pattern.captures_iter(part).filter_map(|captured| {
         let name = captured.iter().skip(1).flatten().next()?;
         if is_in_passing(part, &captured.get(0)?.range()) {
             return None;
         }
-        Some(Found { name: name.as_str(), place: name.range(), frame: captured.get(0)?.range() })
+        Some(OutletMatch { name: name.as_str(), place: name.range(), frame: captured.get(0)?.range() })
     })
 }
 

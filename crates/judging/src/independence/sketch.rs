@@ -2,29 +2,29 @@
 //! thousand steps.
 
 /// Words. Five are rarely equal by accident and survive a changed headline.
-const SHINGLE: usize = 5;
+const SHINGLE_WORDS: usize = 5;
 
 /// Number of sampled shingles: an error of about 4 % on the shared share.
-const DRAWN: usize = 128;
+const SAMPLE_SIZE: usize = 128;
 
 /// Minimum for a copy.
-const FEWEST: usize = 6;
+const MIN_SHINGLES: usize = 6;
 
 /// Minimum words, because fewer may be equal by chance ("Rain in Kyiv").
-const FEWEST_WORDS: usize = 4;
+const MIN_WORDS: usize = 4;
 
 /// Minimum for an item, whose sentence others may write too. Shorter items need all words in order, and at least eight
 /// shingles (a dozen words).
-const FEWEST_OF_ITEM: usize = 20;
-const FEWEST_OF_SHORT_ITEM: usize = 8;
+const MIN_ITEM_SHINGLES: usize = 20;
+const MIN_SHORT_ITEM_SHINGLES: usize = 8;
 
 /// Minimum share for a copy. An edited reprint in `tests/data/reports.tsv` keeps slightly more; reports of one event
 /// share at most a seventh.
-const COPIED_SHARE: f64 = 0.5;
+const MIN_COPIED_SHARE: f64 = 0.5;
 
 /// In a shorter text half is one phrase, so the larger share applies.
-const SHORT: usize = 24;
-const COPIED_SHARE_OF_SHORT: f64 = 2.0 / 3.0;
+const MIN_LONG_TEXT_SHINGLES: usize = 24;
+const MIN_COPIED_SHARE_OF_SHORT: f64 = 2.0 / 3.0;
 
 /// Distinct shingle hashes, sorted by a mixed hash, so the first are a fair and stable sample.
 #[derive(Debug)]
@@ -46,10 +46,10 @@ impl Sketch {
         let shingle = |window: &[u64]| {
             mix(window.iter().fold(OFFSET, |hash, word| (hash ^ word).wrapping_mul(PRIME).rotate_left(23)))
         };
-        let mut hashes: Vec<u64> = words.windows(SHINGLE).map(shingle).collect();
+        let mut hashes: Vec<u64> = words.windows(SHINGLE_WORDS).map(shingle).collect();
         hashes.sort_unstable();
         hashes.dedup();
-        let whole = (words.len() >= FEWEST_WORDS).then(|| shingle(&words));
+        let whole = (words.len() >= MIN_WORDS).then(|| shingle(&words));
         Self { hashes, whole, is_sentence: false }
     }
 
@@ -57,8 +57,8 @@ impl Sketch {
     pub(super) fn of_item(text: &str) -> Self {
         let sketch = Self::new(text);
         match sketch.hashes.len() {
-            FEWEST_OF_ITEM.. => sketch,
-            FEWEST_OF_SHORT_ITEM.. => Self { whole: None, is_sentence: true, ..sketch },
+            MIN_ITEM_SHINGLES.. => sketch,
+            MIN_SHORT_ITEM_SHINGLES.. => Self { whole: None, is_sentence: true, ..sketch },
             _ => Self { hashes: Vec::new(), whole: None, is_sentence: true },
         }
     }
@@ -72,7 +72,7 @@ impl Sketch {
         // A fixed order for equal lengths keeps symmetry.
         let shorter_first = (self.hashes.len(), &self.hashes) <= (other.hashes.len(), &other.hashes);
         let (shorter, longer) = if shorter_first { (self, other) } else { (other, self) };
-        if shorter.hashes.len() < FEWEST {
+        if shorter.hashes.len() < MIN_SHINGLES {
             return false;
         }
         let sentence = [self, other].into_iter().find(|sketch| sketch.is_sentence);
@@ -80,10 +80,11 @@ impl Sketch {
             return std::ptr::eq(sentence, shorter)
                 && sentence.hashes.iter().all(|hash| longer.hashes.binary_search(hash).is_ok());
         }
-        let drawn = shorter.hashes.get(..DRAWN).unwrap_or(&shorter.hashes);
+        let drawn = shorter.hashes.get(..SAMPLE_SIZE).unwrap_or(&shorter.hashes);
         let found = drawn.iter().filter(|hash| longer.hashes.binary_search(hash).is_ok()).count();
-        let wanted = if shorter.hashes.len() < SHORT { COPIED_SHARE_OF_SHORT } else { COPIED_SHARE };
-        found as f64 / drawn.len() as f64 >= wanted
+        let required =
+            if shorter.hashes.len() < MIN_LONG_TEXT_SHINGLES { MIN_COPIED_SHARE_OF_SHORT } else { MIN_COPIED_SHARE };
+        found as f64 / drawn.len() as f64 >= required
     }
 }
 

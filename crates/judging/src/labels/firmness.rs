@@ -12,7 +12,7 @@ pub const FIRMER: Words = words(
     "O que falta para um veredito conclusivo",
 );
 
-const OF_ANSWERS: Words = words(
+const CONFIDENCE_SENTENCE: Words = words(
     "About {n} in 10 answers with this confidence were right.",
     "Верными оказались около {n} из 10 ответов с такой уверенностью.",
     "Правильними виявилися близько {n} з 10 відповідей із такою впевненістю.",
@@ -33,28 +33,28 @@ const MORE_DENIALS: Words = words(
     "uma segunda fonte independente que também negue a afirmação",
 );
 
-const PLAIN_WORDS: Words = words(
+const PLAIN_SOURCE: Words = words(
     "a source that says plainly whether it is so",
     "источника, в котором прямо сказано, так ли это",
     "джерела, у якому прямо сказано, чи це так",
     "uma fonte que diga claramente se a afirmação procede",
 );
 
-const ONE_READING: Words = words(
+const PLAINER_SOURCES: Words = words(
     "sources that say it more plainly and do not disagree",
     "источников, которые говорят об этом яснее и не расходятся между собой",
     "джерел, які кажуть про це чіткіше й не розходяться між собою",
     "fontes que falem disso com mais clareza e não divirjam entre si",
 );
 
-const ASK_AGAIN: Words = words(
+const MISSING_ANSWERS: Words = words(
     "answers from the sources that could not be asked",
     "ответов от источников, которые не удалось опросить",
     "відповідей від джерел, які не вдалося опитати",
     "a resposta das fontes que não puderam ser consultadas",
 );
 
-const A_MODEL: Words = words(
+const LANGUAGE_COVERAGE: Words = words(
     "a model that reads this language: here only words were compared",
     "модели, которая работает с этим языком (здесь сравнивались только слова)",
     "моделі, яка працює з цією мовою (тут порівнювали лише слова)",
@@ -65,7 +65,7 @@ const A_MODEL: Words = words(
 /// (`http/ui/reliability.tsv`), and an editor's claims differ.
 pub fn confidence(share: f64, reader: ReaderLanguage) -> String {
     let n = (share * 10.0).round().clamp(0.0, 8.0);
-    OF_ANSWERS.of(reader).replace("{n}", &format!("{n:.0}"))
+    CONFIDENCE_SENTENCE.of(reader).replace("{n}", &format!("{n:.0}"))
 }
 
 /// The missing requirements; empty if the verdict is conclusive or cannot be.
@@ -76,18 +76,18 @@ pub fn firmer(claim: &ClaimResult, reader: ReaderLanguage) -> String {
     let has = |note| claim.notes.contains(&note);
     let is_alone =
         has(Note::SingleSource) || has(Note::NoCorroboration) || has(Note::SocialOnly) || has(Note::NoSources);
-    let is_said = |side: Stance| claim.evidence.iter().any(|row| row.stance == side);
-    let (supports, contradicts) = (is_said(Stance::Supports), is_said(Stance::Contradicts));
+    let has_stance = |side: Stance| claim.evidence.iter().any(|row| row.stance == side);
+    let (supports, contradicts) = (has_stance(Stance::Supports), has_stance(Stance::Contradicts));
     let sources = match (supports, contradicts) {
-        (false, false) => PLAIN_WORDS,
+        (false, false) => PLAIN_SOURCE,
         (true, false) if is_alone => MORE_SOURCES,
         (false, true) if is_alone => MORE_DENIALS,
-        _ => ONE_READING,
+        _ => PLAINER_SOURCES,
     };
-    let missing = [(true, sources), (has(Note::WordsOnly), A_MODEL), (has(Note::Degraded), ASK_AGAIN)];
-    let said: Vec<&str> =
+    let missing = [(true, sources), (has(Note::WordsOnly), LANGUAGE_COVERAGE), (has(Note::Degraded), MISSING_ANSWERS)];
+    let parts: Vec<&str> =
         missing.iter().filter(|(is_missing, _)| *is_missing).map(|(_, words)| words.of(reader)).collect();
-    format!("{}.", said.join("; "))
+    format!("{}.", parts.join("; "))
 }
 
 #[cfg(test)]
@@ -122,17 +122,17 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_goes_by_what_was_found() {
-        for (notes, stances, wanted) in [
+        for (notes, stances, expected) in [
             (&["single_source"][..], &["supports"][..], MORE_SOURCES),
             (&["single_source"], &["contradicts"], MORE_DENIALS),
-            (&["single_source"], &["supports", "contradicts"], ONE_READING),
-            (&["no_sources"], &[], PLAIN_WORDS),
-            (&["single_source"], &["neutral"], PLAIN_WORDS),
-            (&[], &["supports", "supports"], ONE_READING),
+            (&["single_source"], &["supports", "contradicts"], PLAINER_SOURCES),
+            (&["no_sources"], &[], PLAIN_SOURCE),
+            (&["single_source"], &["neutral"], PLAIN_SOURCE),
+            (&[], &["supports", "supports"], PLAINER_SOURCES),
         ] {
             for reader in ReaderLanguage::ALL {
-                let said = firmer(&lean(notes, stances), reader);
-                assert_eq!(said, format!("{}.", wanted.of(reader)), "{notes:?} {stances:?}");
+                let text = firmer(&lean(notes, stances), reader);
+                assert_eq!(text, format!("{}.", expected.of(reader)), "{notes:?} {stances:?}");
             }
         }
         let all = firmer(&lean(&["words_only", "degraded"], &[]), ReaderLanguage::English);

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_domain_is_shown_in_its_letters_unless_these_pass_for_another_name() {
         let shown = |name| domain(name, ReaderLanguage::English).into_owned();
-        for (stored, told) in [
+        for (stored, expected) in [
             ("xn--e1afmkfd.xn--p1ai", "пример.рф"),
             ("news.xn--e1afmkfd.xn--p1ai", "news.пример.рф"),
             ("xn--bcher-kva.example", "bücher.example"),
@@ -121,7 +121,7 @@ mod tests {
             ("xn--pypal-4ve.com", "xn--pypal-4ve.com"),
             ("xn--zzzzzzzzzzz.com", "xn--zzzzzzzzzzz.com"),
         ] {
-            assert_eq!(shown(stored), told, "{stored}");
+            assert_eq!(shown(stored), expected, "{stored}");
         }
     }
 

@@ -65,25 +65,25 @@ fn two_values_of_one_table_never_share_a_label() {
 }
 
 #[test]
-fn a_cause_is_told_with_whom_it_concerns_and_without_its_stored_form() {
-    let said = |stored, language| cause(stored, ReaderLanguage::of(Some(language)));
-    assert_eq!(said("provider_failed:feeds", "en"), "news feeds: no usable answer");
-    assert_eq!(said("provider_failed:feeds", "ru"), "новостные ленты: не удалось получить ответ");
-    assert_eq!(said("provider_open:gdelt", "uk"), "GDELT: запити зараз не приймаються");
-    assert_eq!(said("deadline", "pt-BR"), "o tempo se esgotou");
-    assert_eq!(said("something_new:x", "ru"), "другой сбой", "a later version's cause");
+fn cause_names_its_component_without_its_stored_form() {
+    let label = |stored, language| cause(stored, ReaderLanguage::of(Some(language)));
+    assert_eq!(label("provider_failed:feeds", "en"), "news feeds: no usable answer");
+    assert_eq!(label("provider_failed:feeds", "ru"), "новостные ленты: не удалось получить ответ");
+    assert_eq!(label("provider_open:gdelt", "uk"), "GDELT: запити зараз не приймаються");
+    assert_eq!(label("deadline", "pt-BR"), "o tempo se esgotou");
+    assert_eq!(label("something_new:x", "ru"), "другой сбой", "a later version's cause");
 }
 
 #[test]
 fn the_line_for_a_digest_says_which_side_the_sources_take() {
-    let said = |supporting, contradicting, language| {
+    let line = |supporting, contradicting, language| {
         evidence(supporting, contradicting, ReaderLanguage::of(Some(language))).unwrap_or_default()
     };
-    assert_eq!(said(3, 0, "en"), "Evidence: 3 sources support the claim");
-    assert_eq!(said(1, 2, "en"), "Evidence: 1 source supports the claim, 2 contradict it");
-    assert_eq!(said(0, 1, "ru"), "Источники: противоречат — 1");
-    assert_eq!(said(2, 1, "uk"), "Джерела: підтверджують — 2, суперечать — 1");
-    assert_eq!(said(0, 0, "pt"), "");
+    assert_eq!(line(3, 0, "en"), "Evidence: 3 sources support the claim");
+    assert_eq!(line(1, 2, "en"), "Evidence: 1 source supports the claim, 2 contradict it");
+    assert_eq!(line(0, 1, "ru"), "Источники: противоречат — 1");
+    assert_eq!(line(2, 1, "uk"), "Джерела: підтверджують — 2, суперечать — 1");
+    assert_eq!(line(0, 0, "pt"), "");
 }
 
 #[test]

@@ -13,21 +13,21 @@ use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::{has_cyrillic, stemming, tokens, verbs};
 
 use super::FigureMatch;
-use super::periods::{Dated, periods};
+use super::periods::{DatedMention, periods};
 use super::subject::Subject;
 
 /// Minimum share of the claim's words near a differing date, besides the event and its object.
-const SAME_EVENT: f64 = 0.6;
+const MIN_EVENT_SHARE: f64 = 0.6;
 
 /// Words that begin a new clause without a comma.
-static JOINING: Words = Words::of("figures.clause_joint");
+static CLAUSE_JOINTS: Words = Words::of("figures.clause_joint");
 
 /// A date about the same thing that agrees decides; otherwise the one date of the same event differs.
 pub(super) fn date<'a>(
-    ours: &Dated<'_>,
+    ours: &DatedMention<'_>,
     claim: &TextProfile,
     passage: &TextProfile,
-    theirs: &[Dated<'a>],
+    theirs: &[DatedMention<'a>],
     subject: &Subject<'_>,
 ) -> Option<FigureMatch<'a>> {
     let mut differing = None;
@@ -35,24 +35,24 @@ pub(super) fn date<'a>(
     let is_old = is_of_an_older_time(claim, passage.reference);
     let event = if claim.dates.len() == 1 { event(ours, claim) } else { None };
     for sentence in &passage.sentences {
-        let inside: Vec<&Dated<'a>> = theirs.iter().filter(|date| date.is_in(sentence)).collect();
+        let inside: Vec<&DatedMention<'a>> = theirs.iter().filter(|date| date.is_in(sentence)).collect();
         if inside.is_empty() || !subject.is_of(sentence) {
             continue;
         }
         let may_differ = crate::polarity::agree_in_denial(claim, sentence);
-        if inside.iter().any(|date| ours.period.borne_out_by(&date.period) == Some(true)) {
-            return Some(FigureMatch::Agrees);
+        if inside.iter().any(|date| ours.period.is_supported_by(&date.period) == Some(true)) {
+            return Some(FigureMatch::Agreement);
         }
         if may_differ
             && let Some(event) = &event
             && let Some(date) = date_of(event, &inside, sentence, passage)
-            && ours.period.borne_out_by(&date.period) == Some(false)
-            && (is_another_telling(event, claim)
+            && ours.period.is_supported_by(&date.period) == Some(false)
+            && (other_date_contradicts(event, claim)
                 || ours.period.may_be_of_one_occasion(&date.period) && recurrence(claim) != Recurrence::Again)
             && !is_old
-            && crate::coverage::sentence_coverage(claim, sentence) >= SAME_EVENT
+            && crate::coverage::sentence_coverage(claim, sentence) >= MIN_EVENT_SHARE
         {
-            differing = differing.or(Some(FigureMatch::Differs(date.mention.text.as_str())));
+            differing = differing.or(Some(FigureMatch::Difference(date.mention.text.as_str())));
         }
     }
     differing
@@ -60,8 +60,8 @@ pub(super) fn date<'a>(
 
 #[derive(Debug)]
 pub(crate) struct Occasions<'a> {
-    ours: Vec<Dated<'a>>,
-    theirs: Vec<Dated<'a>>,
+    ours: Vec<DatedMention<'a>>,
+    theirs: Vec<DatedMention<'a>>,
     is_of: Recurrence,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Occasions<'a> {
             return Self { ours: Vec::new(), theirs: Vec::new(), is_of: Recurrence::Once };
         }
         let ours = periods(claim);
-        let is_adjective = |own: &Dated<'_>| matches!(event(own, claim), Some(Event::Adjective));
+        let is_adjective = |own: &DatedMention<'_>| matches!(event(own, claim), Some(Event::Adjective));
         let is_of = if ours.iter().any(is_adjective) { Recurrence::Once } else { recurrence(claim) };
         Self { theirs: if is_of == Recurrence::Once { Vec::new() } else { periods(passage) }, ours, is_of }
     }
@@ -91,9 +91,9 @@ impl<'a> Occasions<'a> {
     pub(crate) fn another(&self, sentence: &SentenceProfile) -> Option<Recurrence> {
         // "Its best year since 2018" dates no event.
         let mut inside = self.theirs.iter().filter(|date| date.is_in(sentence) && date.period.is_on()).peekable();
-        let is_other = |date: &Dated<'_>| {
+        let is_other = |date: &DatedMention<'_>| {
             self.ours.iter().all(|own| {
-                own.period.borne_out_by(&date.period) == Some(false)
+                own.period.is_supported_by(&date.period) == Some(false)
                     && (self.is_of == Recurrence::Again || !own.period.may_be_of_one_occasion(&date.period))
             })
         };
@@ -104,33 +104,33 @@ impl<'a> Occasions<'a> {
 
 enum Event {
     /// The event's stem, and the name stems on its far side from the date.
-    Of { word: String, names: Vec<String> },
+    Stem { word: String, names: Vec<String> },
     /// "Is a 1969 film": only an adjective can contradict it.
     Adjective,
 }
 
 /// Stems, or their beginnings, of unique events.
-static ONCE: Words = Words::of("recurrence.once");
+static UNIQUE_STEMS: Words = Words::of("recurrence.once");
 
 /// Minimum letters of a stem that may be shorter than such a beginning.
-const SHORTEST_STEM: usize = 4;
+const MIN_STEM_LETTERS: usize = 4;
 
 /// Whole words of unique events.
-static ONCE_WORDS: Words = Words::of("recurrence.once.whole");
+static UNIQUE_WORDS: Words = Words::of("recurrence.once.whole");
 
-/// Words of recurring events, such as meetings. English by stem, Russian and Ukrainian by beginning, up to [`ENDING`]
-/// letters.
-static AGAIN: Words = Words::of("recurrence.again");
-static AGAIN_STEMS: LazyLock<HashSet<String>> =
-    LazyLock::new(|| AGAIN.words().map(|word| stemming::stem(word, Some("en"))).collect());
-const ENDING: usize = 3;
+/// Words of recurring events, such as meetings. English by stem, Russian and Ukrainian by beginning, up to
+/// [`MAX_ENDING_LETTERS`] letters.
+static RECURRENCE_WORDS: Words = Words::of("recurrence.again");
+static RECURRENCE_STEMS: LazyLock<HashSet<String>> =
+    LazyLock::new(|| RECURRENCE_WORDS.words().map(|word| stemming::stem(word, Some("en"))).collect());
+const MAX_ENDING_LETTERS: usize = 3;
 
-struct Said<'a> {
+struct ClaimWords<'a> {
     all: Vec<&'a SentenceWord>,
     words: Vec<&'a SentenceWord>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ClaimWords<'a> {
     fn of(claim: &'a TextProfile) -> Self {
         let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
         let all: Vec<&SentenceWord> = claim.sentences.iter().flat_map(|own| &own.words).collect();
@@ -141,18 +141,20 @@ impl<'a> Said<'a> {
     /// Whether a word (or only a verb) means a unique event. "Родился" and "родина" share the stem "род", so whole
     /// words decide too.
     fn are_once(&self, verbs_only: bool) -> bool {
-        let begins = |stem: &str| ONCE.has(stem) || stem.chars().count() >= SHORTEST_STEM && ONCE.is_cut_short(stem);
+        let begins = |stem: &str| {
+            UNIQUE_STEMS.has(stem) || stem.chars().count() >= MIN_STEM_LETTERS && UNIQUE_STEMS.is_cut_short(stem)
+        };
         let is_once = |word: &&&SentenceWord| {
-            begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text) || ONCE_WORDS.has(&word.text)
+            begins(&word.stem) || has_cyrillic(&word.text) && begins(&word.text) || UNIQUE_WORDS.has(&word.text)
         };
         self.words.iter().filter(|word| !verbs_only || verbs::is_past(&word.text)).any(|word| is_once(&word))
     }
 
     /// Whether the object is any of its kind ("a ferry sank"); another year may be about another one.
     fn are_of_any(&self) -> bool {
-        static ANY: Words = Words::of("recurrence.of_any");
-        let is_any = |word: &str| ANY.has(word);
-        let is_once = |word: &SentenceWord| ONCE.has(&word.stem);
+        static INDEFINITE_WORDS: Words = Words::of("recurrence.of_any");
+        let is_any = |word: &str| INDEFINITE_WORDS.has(word);
+        let is_once = |word: &SentenceWord| UNIQUE_STEMS.has(&word.stem);
         self.all.first().is_some_and(|first| is_any(&first.text))
             || self.all.windows(2).any(
                 |pair| matches!(pair, [verb, any] if verbs::is_past(&verb.text) && is_once(verb) && is_any(&any.text)),
@@ -162,9 +164,9 @@ impl<'a> Said<'a> {
     fn recur(&self) -> bool {
         self.words.iter().any(|word| {
             if has_cyrillic(&word.text) {
-                return AGAIN.has_form(&word.text, ENDING);
+                return RECURRENCE_WORDS.has_form(&word.text, MAX_ENDING_LETTERS);
             }
-            AGAIN_STEMS.contains(&word.stem)
+            RECURRENCE_STEMS.contains(&word.stem)
         })
     }
 }
@@ -172,7 +174,7 @@ impl<'a> Said<'a> {
 /// Decides by the claim's words, verbs first. A figure counts as recurring, because every year has one.
 pub(crate) fn recurrence(claim: &TextProfile) -> Recurrence {
     let is_figure = |quantity: &Quantity| !matches!(quantity.unit, Unit::Year | Unit::Ordinal | Unit::Identifier);
-    let words = Said::of(claim);
+    let words = ClaimWords::of(claim);
     let is_any = words.are_of_any();
     if !is_any && (is_first(claim) || words.are_once(true)) {
         Recurrence::Once
@@ -189,17 +191,17 @@ pub(crate) fn recurrence(claim: &TextProfile) -> Recurrence {
 
 /// "Was first elected", "впервые": a first time happens once.
 fn is_first(claim: &TextProfile) -> bool {
-    let spoken: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.words).map(|word| word.text.as_str()).collect();
-    spoken.windows(2).any(|pair| match pair {
+    let words: Vec<&str> = claim.sentences.iter().flat_map(|own| &own.words).map(|word| word.text.as_str()).collect();
+    words.windows(2).any(|pair| match pair {
         ["first", verb] => verbs::is_past(verb),
         ["his" | "her" | "its" | "their", "first"] => true,
         _ => false,
-    }) || spoken.iter().any(|word| matches!(*word, "впервые" | "вперше"))
+    }) || words.iter().any(|word| matches!(*word, "впервые" | "вперше"))
 }
 
 /// Whether another date contradicts: an adjective ("a 1969 film") or a unique event. In Russian and Ukrainian, which no
 /// model reads, also an unknown one; another step keeps it from refuting.
-fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
+fn other_date_contradicts(event: &Event, claim: &TextProfile) -> bool {
     matches!(event, Event::Adjective)
         || match recurrence(claim) {
             Recurrence::Once => true,
@@ -210,7 +212,7 @@ fn is_another_telling(event: &Event, claim: &TextProfile) -> bool {
 
 /// The nearest word before the date that is neither name nor figure, or after a leading date. `None` without a
 /// comparable event.
-fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
+fn event(date: &DatedMention<'_>, claim: &TextProfile) -> Option<Event> {
     let sentence = claim.sentences.iter().find(|own| date.is_in(own))?;
     let before = claim.text.get(sentence.start..date.start())?;
     let is_name = |stem: &String| claim.name_stems.iter().flatten().any(|name| name == stem);
@@ -224,24 +226,24 @@ fn event(date: &Dated<'_>, claim: &TextProfile) -> Option<Event> {
     }
     let own = content(before, claim);
     if let Some(at) = own.iter().rposition(|stem| !is_name(stem)) {
-        return Some(Event::Of { word: own.get(at)?.clone(), names: own.get(at + 1..)?.to_vec() });
+        return Some(Event::Stem { word: own.get(at)?.clone(), names: own.get(at + 1..)?.to_vec() });
     }
     // "On 24 February Vladimir Putin announced": names before the word are the actor.
     let after = claim.text.get(date.end()..sentence.end)?.trim_start_matches([',', ' ']);
     let follows = content(clause(after), claim);
     let at = follows.iter().position(|stem| !is_name(stem))?;
     let names = follows.get(at + 1..)?.iter().filter(|stem| is_name(stem)).cloned().collect();
-    Some(Event::Of { word: follows.get(at)?.clone(), names })
+    Some(Event::Stem { word: follows.get(at)?.clone(), names })
 }
 
 /// The event's only date in the sentence; "founded in 1994, and sold in 2002" has two events. `None` if unclear, or if
 /// the event is apart from its date.
 fn date_of<'d, 'a>(
     event: &Event,
-    inside: &[&'d Dated<'a>],
+    inside: &[&'d DatedMention<'a>],
     sentence: &SentenceProfile,
     passage: &TextProfile,
-) -> Option<&'d Dated<'a>> {
+) -> Option<&'d DatedMention<'a>> {
     let is_of = |position: usize| {
         let to = inside.get(position + 1).map_or(sentence.end, |next| next.start());
         let date = inside.get(position)?;
@@ -252,9 +254,9 @@ fn date_of<'d, 'a>(
         };
         let is_same = match event {
             Event::Adjective => is_adjective(before),
-            Event::Of { word, names } => {
-                let around = around(before, after, passage);
-                around.event.contains(word) && names.iter().all(|name| around.names.contains(name))
+            Event::Stem { word, names } => {
+                let context = date_context(before, after, passage);
+                context.event.contains(word) && names.iter().all(|name| context.names.contains(name))
             }
         };
         is_same.then_some(*date)
@@ -263,28 +265,28 @@ fn date_of<'d, 'a>(
     found.next().filter(|_| found.next().is_none())
 }
 
-struct Around {
+struct DateContext {
     /// Possible events.
     event: Vec<String>,
     /// Possible objects, of the whole clause.
     names: Vec<String>,
 }
 
-fn around(before: &str, after: &str, passage: &TextProfile) -> Around {
+fn date_context(before: &str, after: &str, passage: &TextProfile) -> DateContext {
     let first = content(before, passage);
     let follows = || content(after, passage);
     let both = |rest: Vec<String>| first.iter().cloned().chain(rest).collect::<Vec<_>>();
     match last_word(before) {
         // "Is a 1994 film directed by", "the 1994 flood": the event follows.
-        Some("a" | "an") => Around { event: follows(), names: both(follows()) },
-        Some("the") => Around { event: both(follows()), names: both(follows()) },
+        Some("a" | "an") => DateContext { event: follows(), names: both(follows()) },
+        Some("the") => DateContext { event: both(follows()), names: both(follows()) },
         // "In 1994 it was founded".
-        _ if first.is_empty() => Around { event: follows(), names: follows() },
+        _ if first.is_empty() => DateContext { event: follows(), names: follows() },
         _ => {
             let clause = both(content(clause(after), passage));
             // With free word order the whole clause counts: "Компания в 1994 году основана".
             let is_free = passage.language.as_deref() != Some("en");
-            Around { event: if is_free { clause.clone() } else { first }, names: clause }
+            DateContext { event: if is_free { clause.clone() } else { first }, names: clause }
         }
     }
 }
@@ -292,7 +294,7 @@ fn around(before: &str, after: &str, passage: &TextProfile) -> Around {
 fn clause(words: &str) -> &str {
     let stop = words.find([',', ';', ':', '(', ')', '—', '–']).unwrap_or(words.len());
     let words = words.get(..stop).unwrap_or(words);
-    let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !JOINING.has(word.trim_end()));
+    let joined = words.split_inclusive(char::is_whitespace).take_while(|word| !CLAUSE_JOINTS.has(word.trim_end()));
     words.get(..joined.map(str::len).sum()).unwrap_or(words)
 }
 

@@ -7,7 +7,7 @@ use corroborate_language::dates::DateMention;
 use corroborate_language::lexicon::{Values, Words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum TimeRelation {
     On,
     Before,
     By,
@@ -15,7 +15,7 @@ enum Side {
     Since,
 }
 
-impl Side {
+impl TimeRelation {
     fn named(value: &str) -> Option<Self> {
         match value {
             "before" => Some(Self::Before),
@@ -28,71 +28,71 @@ impl Side {
 }
 
 /// Words before a date; the longest match decides.
-static SIDES: Values<Side> = Values::of("periods.side", Side::named);
+static TIME_RELATIONS: Values<TimeRelation> = Values::of("periods.side", TimeRelation::named);
 
-const LONGEST: usize = 4;
+const MAX_PHRASE_WORDS: usize = 4;
 
 /// Words allowed before the date.
-static BETWEEN: Words = Words::of("periods.between");
+static SKIPPED_WORDS: Words = Words::of("periods.between");
 
 /// The possible days; `None` is an open end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Period {
     from: Option<NaiveDate>,
     to: Option<NaiveDate>,
-    side: Side,
+    relation: TimeRelation,
     stated: (NaiveDate, NaiveDate),
     /// The range that this date ends: "from 2005 to 2021".
     stretch: Option<(NaiveDate, NaiveDate)>,
-    known_by: KnownBy,
+    basis: DateBasis,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KnownBy {
-    Itself,
+enum DateBasis {
+    FullDate,
     /// "9 May".
-    ItsDay,
+    DayOfYear,
     /// "Yesterday", "on Monday".
-    TheDayOfTheText,
+    DayOfText,
 }
 
 /// Days within which "8 September" is surely this year's.
-const SURE_OF_THE_YEAR: i64 = 90;
+const MAX_SAME_YEAR_DAYS: i64 = 90;
 
 /// Days: "on Monday" may be the last or next, plus one day around midnight.
-const SLACK_DAYS: i64 = 8;
+const MAX_SLACK_DAYS: i64 = 8;
 
 /// Days between reports of one occasion.
-const SAME_OCCASION: i64 = 14;
+const MAX_OCCASION_DAYS: i64 = 14;
 
 impl Period {
-    fn new(date: &DateMention, side: Side) -> Self {
-        let (from, to) = match side {
-            Side::On => (Some(date.start), Some(date.end)),
-            Side::Before => (None, date.start.pred_opt()),
-            Side::By => (None, Some(date.end)),
-            Side::After => (date.end.succ_opt(), None),
-            Side::Since => (Some(date.start), None),
+    fn new(date: &DateMention, relation: TimeRelation) -> Self {
+        let (from, to) = match relation {
+            TimeRelation::On => (Some(date.start), Some(date.end)),
+            TimeRelation::Before => (None, date.start.pred_opt()),
+            TimeRelation::By => (None, Some(date.end)),
+            TimeRelation::After => (date.end.succ_opt(), None),
+            TimeRelation::Since => (Some(date.start), None),
         };
-        Self { from, to, side, stated: (date.start, date.end), stretch: None, known_by: KnownBy::Itself }
+        Self { from, to, relation, stated: (date.start, date.end), stretch: None, basis: DateBasis::FullDate }
     }
 
     fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
         // "Last December" in September is not the coming one.
         let is_far =
-            text.is_none_or(|text| date.start > text || (date.start - text).num_days().abs() > SURE_OF_THE_YEAR);
-        let known_by = match date.is_relative {
-            true if date.is_told_by_the_day() => KnownBy::TheDayOfTheText,
-            true if is_far => KnownBy::ItsDay,
-            _ => KnownBy::Itself,
+            text.is_none_or(|text| date.start > text || (date.start - text).num_days().abs() > MAX_SAME_YEAR_DAYS);
+        let basis = match date.is_relative {
+            true if date.is_relative_day() => DateBasis::DayOfText,
+            true if is_far => DateBasis::DayOfYear,
+            _ => DateBasis::FullDate,
         };
-        Self { known_by, ..self }
+        Self { basis, ..self }
     }
 
     /// Whether different days may be one, by how they are known.
     fn may_be(&self, other: &Self) -> bool {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
-        let by = |known: KnownBy| self.known_by == known || other.known_by == known;
+        let by = |known: DateBasis| self.basis == known || other.basis == known;
         let moved = |months: i32| {
             let shift = |day: NaiveDate| match u32::try_from(months) {
                 Ok(months) => day.checked_add_months(Months::new(months)),
@@ -101,19 +101,20 @@ impl Period {
             shift(self.stated.0).zip(shift(self.stated.1))
         };
         let apart = self.days_from(other);
-        let is_near = apart <= 1 || apart <= SLACK_DAYS && [0, 1, 6].contains(&(apart % 7));
-        by(KnownBy::TheDayOfTheText) && is_near
-            || by(KnownBy::ItsDay) && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
+        let is_near = apart <= 1 || apart <= MAX_SLACK_DAYS && [0, 1, 6].contains(&(apart % 7));
+        by(DateBasis::DayOfText) && is_near
+            || by(DateBasis::DayOfYear)
+                && [-12, 12].into_iter().filter_map(moved).any(|stated| meet(stated, other.stated))
     }
 
     pub(super) const fn is_on(&self) -> bool {
-        matches!(self.side, Side::On)
+        matches!(self.relation, TimeRelation::On)
     }
 
     /// A report may have confused near days ("on Monday", "on Wednesday").
     pub(super) fn may_be_of_one_occasion(&self, other: &Self) -> bool {
         let is_day = |period: &Self| (period.stated.1 - period.stated.0).num_days() < 7;
-        is_day(self) && is_day(other) && self.days_from(other) <= SAME_OCCASION
+        is_day(self) && is_day(other) && self.days_from(other) <= MAX_OCCASION_DAYS
     }
 
     /// Days between the stated times; 0 if they overlap.
@@ -122,23 +123,23 @@ impl Period {
     }
 
     /// Whether the other time supports this one; `None` if both stay possible.
-    pub(super) fn borne_out_by(&self, other: &Self) -> Option<bool> {
-        self.held_against(other).filter(|is_same| *is_same || !self.may_be(other))
+    pub(super) fn is_supported_by(&self, other: &Self) -> Option<bool> {
+        self.compared_with(other).filter(|is_same| *is_same || !self.may_be(other))
     }
 
-    fn held_against(&self, other: &Self) -> Option<bool> {
+    fn compared_with(&self, other: &Self) -> Option<bool> {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
         match (self.stretch, other.stretch) {
             // A range includes its days, but may not mean its ends.
-            (None, Some(whole)) if self.side == Side::On && meet(self.stated, whole) => {
+            (None, Some(whole)) if self.relation == TimeRelation::On && meet(self.stated, whole) => {
                 return meet(self.stated, other.stated).then_some(true);
             }
-            (Some(whole), None) if other.side == Side::On && meet(whole, other.stated) => {
+            (Some(whole), None) if other.relation == TimeRelation::On && meet(whole, other.stated) => {
                 return meet(self.stated, other.stated).then_some(true);
             }
             _ => {}
         }
-        if self.side == other.side {
+        if self.relation == other.relation {
             return Some(meet(self.stated, other.stated));
         }
         let apart =
@@ -147,7 +148,9 @@ impl Period {
             return Some(false);
         }
         // A later day does not contradict "since 1990"; the same year begins it.
-        if self.side == Side::Since || (self.side == Side::On && other.side == Side::Since) {
+        if self.relation == TimeRelation::Since
+            || (self.relation == TimeRelation::On && other.relation == TimeRelation::Since)
+        {
             return meet(self.stated, other.stated).then_some(true);
         }
         let begins = self.from.is_none_or(|from| other.from.is_some_and(|theirs| from <= theirs));
@@ -157,12 +160,12 @@ impl Period {
 }
 
 #[derive(Debug)]
-pub(super) struct Dated<'a> {
+pub(super) struct DatedMention<'a> {
     pub(super) mention: &'a DateMention,
     pub(super) period: Period,
 }
 
-impl Dated<'_> {
+impl DatedMention<'_> {
     pub(super) const fn start(&self) -> usize {
         self.mention.offset
     }
@@ -176,27 +179,33 @@ impl Dated<'_> {
     }
 }
 
-pub(super) fn periods(text: &TextProfile) -> Vec<Dated<'_>> {
+pub(super) fn periods(text: &TextProfile) -> Vec<DatedMention<'_>> {
     let mut from = 0;
     let of = text.reference.map(|moment| moment.date_naive());
-    let mut found: Vec<Dated<'_>> = Vec::new();
+    let mut found: Vec<DatedMention<'_>> = Vec::new();
     for mention in &text.dates {
         let between = text.text.get(from..mention.offset).unwrap_or_default();
-        let mut side = side_of(between);
+        let mut relation = relation_of(between);
         from = mention.offset + mention.text.len();
         let mut stretch = listed(between, mention);
         // "С 1990 до 1995", "between 2014 and 2020": two ends of one range.
         if let Some(earlier) = found.last_mut()
-            && (earlier.period.side == Side::Since && matches!(side, Side::Before | Side::By | Side::On)
+            && (earlier.period.relation == TimeRelation::Since
+                && matches!(relation, TimeRelation::Before | TimeRelation::By | TimeRelation::On)
                 || is_between(text, earlier.mention) && AND.has(between.trim()))
             && earlier.mention.start <= mention.end
         {
             let whole = Some((earlier.mention.start, mention.end));
-            earlier.period =
-                Period { stretch: whole, ..Period::new(earlier.mention, Side::On).in_text_of(earlier.mention, of) };
-            (side, stretch) = (Side::On, whole);
+            earlier.period = Period {
+                stretch: whole,
+                ..Period::new(earlier.mention, TimeRelation::On).in_text_of(earlier.mention, of)
+            };
+            (relation, stretch) = (TimeRelation::On, whole);
         }
-        found.push(Dated { mention, period: Period { stretch, ..Period::new(mention, side).in_text_of(mention, of) } });
+        found.push(DatedMention {
+            mention,
+            period: Period { stretch, ..Period::new(mention, relation).in_text_of(mention, of) },
+        });
     }
     found
 }
@@ -223,19 +232,21 @@ fn listed(before: &str, date: &DateMention) -> Option<(NaiveDate, NaiveDate)> {
     (start < date.start).then_some((start, date.end))
 }
 
-fn side_of(before: &str) -> Side {
+fn relation_of(before: &str) -> TimeRelation {
     let lower = before.to_lowercase();
     let mut words: Vec<&str> = lower.split_whitespace().collect();
     let fits = |words: &[&str]| {
-        (1..=LONGEST.min(words.len())).rev().find_map(|length| SIDES.get(&words.get(words.len() - length..)?.join(" ")))
+        (1..=MAX_PHRASE_WORDS.min(words.len()))
+            .rev()
+            .find_map(|length| TIME_RELATIONS.get(&words.get(words.len() - length..)?.join(" ")))
     };
     loop {
-        if let Some(side) = fits(&words) {
-            return side;
+        if let Some(relation) = fits(&words) {
+            return relation;
         }
         match words.pop() {
-            Some(word) if BETWEEN.has(word) => {}
-            _ => return Side::On,
+            Some(word) if SKIPPED_WORDS.has(word) => {}
+            _ => return TimeRelation::On,
         }
     }
 }

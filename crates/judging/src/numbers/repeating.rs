@@ -8,21 +8,21 @@ use corroborate_language::lexicon::Words;
 use corroborate_language::word_list::WordList;
 
 /// A weapon alone is no event: a rocket is 40 metres tall on any day.
-static DAILY: Words = Words::of("occasion.daily");
+static DAILY_EVENTS: Words = Words::of("occasion.daily");
 
 /// Weapons and words for their use; together an attack of one day.
 static WEAPONS: Words = Words::of("occasion.weapon");
-static FIRED: Words = Words::of("occasion.fired");
+static FIRING_WORDS: Words = Words::of("occasion.fired");
 
-static QUARTERLY: Words = Words::of("occasion.quarterly");
+static QUARTERLY_FIGURES: Words = Words::of("occasion.quarterly");
 
 /// Maximum distance of reports, and growth time of a toll.
-const ONE_OCCASION: TimeDelta = TimeDelta::hours(36);
-const TOLL_GROWS: TimeDelta = TimeDelta::days(3);
+const MAX_OCCASION_DISTANCE: TimeDelta = TimeDelta::hours(36);
+const MAX_TOLL_GROWTH: TimeDelta = TimeDelta::days(3);
 /// Assumed time of day of an event.
-const HALF_A_DAY: TimeDelta = TimeDelta::hours(12);
+const DEFAULT_EVENT_TIME: TimeDelta = TimeDelta::hours(12);
 
-const ANOTHER_QUARTER: TimeDelta = TimeDelta::days(45);
+const MAX_QUARTER_DISTANCE: TimeDelta = TimeDelta::days(45);
 
 /// The relation of two days, for a recurring event without a day of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,19 +41,18 @@ pub(crate) fn occasion(claim: &TextProfile, passage: &TextProfile) -> Occasion {
     let claimed = match own {
         // The claim's stated day. A passage with its own day needs no comparison.
         Some(date) if date.start == date.end && passage.dates.iter().all(|date| date.is_relative) => {
-            Some(date.start.and_time(NaiveTime::MIN).and_utc() + HALF_A_DAY)
+            Some(date.start.and_time(NaiveTime::MIN).and_utc() + DEFAULT_EVENT_TIME)
         }
         Some(_) => None,
         None => claim.reference,
     };
     let Some((claimed, published)) = claimed.zip(passage.reference) else { return Occasion::Same };
-    let speaks_of =
-        |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|word| list.has(&word.text));
+    let mentions = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|word| list.has(&word.text));
     let later = published.signed_duration_since(claimed);
-    let (least, long) = if speaks_of(&DAILY) || speaks_of(&WEAPONS) && speaks_of(&FIRED) {
-        (ONE_OCCASION, TOLL_GROWS)
-    } else if speaks_of(&QUARTERLY) {
-        (ANOTHER_QUARTER, ANOTHER_QUARTER)
+    let (least, long) = if mentions(&DAILY_EVENTS) || mentions(&WEAPONS) && mentions(&FIRING_WORDS) {
+        (MAX_OCCASION_DISTANCE, MAX_TOLL_GROWTH)
+    } else if mentions(&QUARTERLY_FIGURES) {
+        (MAX_QUARTER_DISTANCE, MAX_QUARTER_DISTANCE)
     } else {
         return Occasion::Same;
     };

@@ -11,10 +11,10 @@ use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
 use corroborate_language::word_list::WordList;
 
-use super::{PEOPLE, REPORTING};
+use super::{PEOPLE, REPORTING_STEMS};
 
 /// Weighted share of the claim's words that may be missing, except names and figures.
-const REMAINDER: f64 = 0.2;
+const MAX_MISSING_SHARE: f64 = 0.2;
 
 /// Stems for a direction or outcome; never the claim word that may be missing.
 static DIRECTIONS: Words = Words::of("stance.direction");
@@ -46,15 +46,15 @@ pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfil
 }
 
 /// "Exactly" belongs to the figure, not to the subject.
-static PRECISE: Words = Words::of("numbers.precise");
+static PRECISION_WORDS: Words = Words::of("numbers.precise");
 
 /// Verbs between a subject and its figure.
-static JOINING: Words = Words::of("figures.joining_verb");
+static LINKING_VERBS: Words = Words::of("figures.joining_verb");
 
 /// Maximum words of a subject; a longer stretch before the verb is a clause.
-const LONGEST_SUBJECT: usize = 5;
+const MAX_SUBJECT_WORDS: usize = 5;
 
-struct Required {
+struct RequiredWord {
     stem: String,
     weight: f64,
     /// The claim's beginning, capitalised words and directions.
@@ -64,7 +64,7 @@ struct Required {
 pub(super) struct Subject<'a> {
     claim: &'a TextProfile,
     names: &'a Names,
-    required: Vec<Required>,
+    required: Vec<RequiredWord>,
     /// Stems of the passage's figures and dates.
     figures: HashSet<String>,
     /// The passage has another of the claim's numbered names.
@@ -85,7 +85,7 @@ impl<'a> Subject<'a> {
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
         if self.is_renumbered
             || self.names.found() < 1.0
-            || !self.names.stand_in(sentence)
+            || !self.names.are_covered_by(sentence)
             || self.has_wider_subject(sentence)
             || is_of_another_group(self.claim, sentence)
         {
@@ -102,7 +102,7 @@ impl<'a> Subject<'a> {
             }
         }
         // A figure without a word or name has no subject.
-        all > 0.0 && missing <= REMAINDER * all || (all <= 0.0 && !self.claim.entities.is_empty())
+        all > 0.0 && missing <= MAX_MISSING_SHARE * all || (all <= 0.0 && !self.claim.entities.is_empty())
     }
 
     /// Whether the sentence's subject begins with other words: "life on Earth is …" for "the Earth is …", but not "the
@@ -111,7 +111,7 @@ impl<'a> Subject<'a> {
         let Some(ours) = self.claim.sentences.iter().find_map(subject_words) else { return false };
         let Some(theirs) = subject_words(sentence) else { return false };
         let is_more = |stem: &&str| !self.claim.has_stem(stem) && !is_light(stem) && !self.figures.contains(*stem);
-        theirs.len() <= LONGEST_SUBJECT
+        theirs.len() <= MAX_SUBJECT_WORDS
             && theirs.first() != ours.first()
             && theirs.iter().any(|stem| ours.contains(stem))
             && theirs.iter().any(is_more)
@@ -120,14 +120,14 @@ impl<'a> Subject<'a> {
 
 /// Returns the content words before the verb.
 fn subject_words(sentence: &SentenceProfile) -> Option<Vec<&str>> {
-    let verb = sentence.words.iter().position(|word| JOINING.has(&word.text))?;
+    let verb = sentence.words.iter().position(|word| LINKING_VERBS.has(&word.text))?;
     let before: &[SentenceWord] = sentence.words.get(..verb)?;
     Some(before.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect())
 }
 
 /// Words for people and reporting never identify a subject.
 fn is_light(stem: &str) -> bool {
-    PEOPLE.has(stem) || REPORTING.has(stem)
+    PEOPLE.has(stem) || REPORTING_STEMS.has(stem)
 }
 
 /// As written, with units.
@@ -137,7 +137,7 @@ fn figure_stems(text: &TextProfile) -> HashSet<String> {
     written.flat_map(|written| tokens::content_stems(written, language)).collect()
 }
 
-fn required(claim: &TextProfile) -> Vec<Required> {
+fn required(claim: &TextProfile) -> Vec<RequiredWord> {
     let figures = figure_stems(claim);
     let mut seen: HashSet<&str> = claim.name_stems.iter().flatten().map(String::as_str).collect();
     let mut required = Vec::new();
@@ -145,7 +145,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
     let (mut begun, mut ended) = (false, false);
     for word in claim.sentences.iter().flat_map(|own| &own.words) {
         ended |= begun && !word.content;
-        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) || PRECISE.has(&word.text) {
+        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) || PRECISION_WORDS.has(&word.text) {
             continue;
         }
         begun = true;
@@ -155,7 +155,7 @@ fn required(claim: &TextProfile) -> Vec<Required> {
         let Ok(at) = claim.words.binary_search_by(|own| own.stem.cmp(&word.stem)) else { continue };
         let Some(weighed) = claim.words.get(at) else { continue };
         let indispensable = !ended || weighed.weight > 1.0 || DIRECTIONS.has(&weighed.stem);
-        required.push(Required { stem: word.stem.clone(), weight: weighed.weight, indispensable });
+        required.push(RequiredWord { stem: word.stem.clone(), weight: weighed.weight, indispensable });
     }
     required
 }

@@ -167,7 +167,10 @@ fn a_disagreement_moves_the_judgement_as_stated() {
     let disagrees = with(Some(false), false);
     assert_eq!((disagrees.entail, disagrees.contradict), (0.3, 0.7));
     let total = with(Some(false), true);
-    assert!(total.contradict >= 0.6 && total.contradict < REFUTING_CONTRADICTION, "contradicts and does not refute");
+    assert!(
+        total.contradict >= 0.6 && total.contradict < MIN_REFUTING_CONTRADICTION,
+        "contradicts and does not refute"
+    );
 }
 
 proptest! {
@@ -335,7 +338,7 @@ fn what_plainly_differs_still_does() {
 }
 
 #[test]
-fn a_figure_told_to_other_digits_agrees_where_it_rounds_to_the_other() {
+fn figure_agrees_when_it_rounds_to_the_other() {
     let ok = |claim: &str, passage: &str| {
         let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
         compare(&profile(claim), &profile(passage)).num_ok

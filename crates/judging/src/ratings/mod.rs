@@ -17,7 +17,7 @@ use corroborate_language::lexicon::{self, Parts, Words};
 use corroborate_language::{is_emoji, stopwords};
 
 /// Words that take a label back: "however", "за исключением".
-static BUT: Words = Words::of("ratings.but");
+static CONCESSIONS: Words = Words::of("ratings.but");
 /// Answers to a headline's question ("No, this is real"). They are labels only alone.
 static ANSWER: Words = Words::of("ratings.answer");
 /// Words before a speaker: "says the ministry".
@@ -25,7 +25,7 @@ static ATTRIBUTION: Words = Words::of("ratings.attribution");
 static ARTICLE: Words = Words::of("statements.frames.article");
 
 /// Language tried second. Publishers everywhere write "Fake", and the tag is often the site's.
-const FALLBACK: &str = "en";
+const FALLBACK_LANGUAGE: &str = "en";
 
 /// Labels by language, and for all languages; `None` if they disagree.
 struct Labels {
@@ -82,24 +82,24 @@ fn classify_without(rating: &str, language: Option<&str>, held_out: Option<&str>
         return RatingClass::Unknown;
     }
     let primary = language.and_then(|tag| tag.split(['-', '_']).next()).map(str::to_lowercase);
-    let known = Known { language: primary.as_deref(), held_out };
+    let context = LookupContext { language: primary.as_deref(), held_out };
     let stripped = without_prefix(&label);
     for candidate in [label.as_str(), stripped, without_article(stripped)] {
-        if let Some(class) = look_up(candidate, known) {
+        if let Some(class) = look_up(candidate, context) {
             return class;
         }
     }
-    if let Some(class) = composite(stripped, known) {
+    if let Some(class) = composite(stripped, context) {
         return class;
     }
     if let Some(class) = graded(stripped) {
         return class;
     }
-    if let Some(class) = opening(stripped, known) {
+    if let Some(class) = opening(stripped, context) {
         return class;
     }
     // Turkish KISMEN is kısmen, not kismen.
-    if matches!(known.language, Some("tr" | "az")) && rating.contains('I') {
+    if matches!(context.language, Some("tr" | "az")) && rating.contains('I') {
         return classify_without(&rating.replace('I', "ı"), language, held_out);
     }
     RatingClass::Unknown
@@ -151,22 +151,22 @@ fn without_article(label: &str) -> &str {
 }
 
 #[derive(Clone, Copy)]
-struct Known<'a> {
+struct LookupContext<'a> {
     language: Option<&'a str>,
     held_out: Option<&'a str>,
 }
 
 /// Looks up a label in its language, the fallback, or all languages that agree.
-fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
+fn look_up(label: &str, context: LookupContext<'_>) -> Option<RatingClass> {
     let labels = &*LABELS;
-    if known.held_out == Some(label) {
+    if context.held_out == Some(label) {
         return None;
     }
-    if let Some(language) = known.language {
+    if let Some(language) = context.language {
         if let Some(class) = labels.by_language.get(&(language, label) as &(&str, &str)) {
             return Some(*class);
         }
-        if let Some(class) = labels.by_language.get(&(FALLBACK, label) as &(&str, &str)) {
+        if let Some(class) = labels.by_language.get(&(FALLBACK_LANGUAGE, label) as &(&str, &str)) {
             return Some(*class);
         }
     }
@@ -174,7 +174,7 @@ fn look_up(label: &str, known: Known<'_>) -> Option<RatingClass> {
 }
 
 /// Classifies a label of several parts, which must all be known and fit together.
-fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
+fn composite(label: &str, context: LookupContext<'_>) -> Option<RatingClass> {
     let spaced =
         label.replace(" and ", "/").replace(" & ", "/").replace(" и ", "/").replace(" та ", "/").replace(" e ", "/");
     let parts: Vec<&str> =
@@ -182,7 +182,7 @@ fn composite(label: &str, known: Known<'_>) -> Option<RatingClass> {
     if parts.len() < 2 {
         return None;
     }
-    let classes: Vec<RatingClass> = parts.iter().map(|part| look_up(part, known)).collect::<Option<_>>()?;
+    let classes: Vec<RatingClass> = parts.iter().map(|part| look_up(part, context)).collect::<Option<_>>()?;
     let class = combined(&classes);
     // "No, it's true" answers a question; "true and false" is a label.
     let is_answer = class == RatingClass::Mixed && !classes.contains(&class) && label.contains([',', ';']);
@@ -236,7 +236,7 @@ fn graded(label: &str) -> Option<RatingClass> {
 
 /// Classifies by the first words, longest first, before punctuation or about the claim ("this is false …"); not "False
 /// teeth were found".
-fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
+fn opening(label: &str, context: LookupContext<'_>) -> Option<RatingClass> {
     const MARKS: [char; 7] = ['.', ',', '!', ':', ';', '-', '…'];
     let words: Vec<&str> = label.split(' ').collect();
     let longest = LABELS.longest.min(words.len().saturating_sub(1));
@@ -245,14 +245,14 @@ fn opening(label: &str, known: Known<'_>) -> Option<RatingClass> {
         let (head, rest) = (head.join(" "), rest.join(" "));
         let bare = head.trim_end_matches(MARKS).trim_end();
         let ends = bare.len() < head.len() || rest.starts_with("- ") || rest.starts_with('(');
-        let spoken = count >= 2 && SPOKEN.begins(bare);
-        if !(ends || spoken) || ANSWER.has(bare) {
+        let is_about_claim = count >= 2 && CLAIM_OPENINGS.begins(bare);
+        if !(ends || is_about_claim) || ANSWER.has(bare) {
             continue;
         }
-        let Some(class) = look_up(bare, known) else { continue };
+        let Some(class) = look_up(bare, context) else { continue };
         let stays = match class {
-            RatingClass::True | RatingClass::MostlyTrue => confirms(&rest, head.ends_with(':'), known),
-            _ => !takes_back(&rest, known),
+            RatingClass::True | RatingClass::MostlyTrue => confirms(&rest, head.ends_with(':'), context),
+            _ => !takes_back(&rest, context),
         };
         return Some(if stays { class } else { RatingClass::Unknown });
     }
@@ -272,21 +272,23 @@ fn opens_with(list: &Words, words: &[&str]) -> bool {
 }
 
 /// True if a remark after "false" or "misleading" may say the opposite: "however …", "it is true", a question.
-fn takes_back(rest: &str, known: Known<'_>) -> bool {
-    let says_true =
-        |words: &[&str]| matches!(look_up(&words.join(" "), known), Some(RatingClass::True | RatingClass::MostlyTrue));
-    rest.contains('?') || clauses(rest).any(|words| opens_with(&BUT, &words) || says_true(&words))
+fn takes_back(rest: &str, context: LookupContext<'_>) -> bool {
+    let is_true = |words: &[&str]| {
+        matches!(look_up(&words.join(" "), context), Some(RatingClass::True | RatingClass::MostlyTrue))
+    };
+    rest.contains('?') || clauses(rest).any(|words| opens_with(&CONCESSIONS, &words) || is_true(&words))
 }
 
 /// True if a remark after "true" takes nothing back: it repeats the label, names a speaker, or is the claim after a
 /// colon. A figure, a condition or other words can limit the label to less than the claim.
-fn confirms(rest: &str, is_after_colon: bool, known: Known<'_>) -> bool {
-    let limits = |words: &[&str]| (0..words.len()).any(|at| opens_with(&BUT, words.get(at..).unwrap_or_default()));
+fn confirms(rest: &str, is_after_colon: bool, context: LookupContext<'_>) -> bool {
+    let limits =
+        |words: &[&str]| (0..words.len()).any(|at| opens_with(&CONCESSIONS, words.get(at..).unwrap_or_default()));
     let has_figure = rest.contains(|letter: char| letter.is_numeric());
     if rest.contains('?') || has_figure || clauses(rest).any(|words| limits(&words)) {
         return false;
     }
-    let repeats = |words: &[&str]| look_up(&words.join(" "), known) == Some(RatingClass::True);
+    let repeats = |words: &[&str]| look_up(&words.join(" "), context) == Some(RatingClass::True);
     let names_speaker = |words: &[&str]| words.len() <= MAX_ATTRIBUTION && opens_with(&ATTRIBUTION, words);
     if clauses(rest).all(|words| repeats(&words) || names_speaker(&words)) {
         return true;
@@ -303,7 +305,7 @@ const MAX_ATTRIBUTION: usize = 7;
 const MIN_SENTENCE: usize = 3;
 
 /// Openings about the claim itself.
-static SPOKEN: Parts = Parts::of("ratings.spoken");
+static CLAIM_OPENINGS: Parts = Parts::of("ratings.spoken");
 
 #[cfg(test)]
 mod tests {
@@ -443,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn no_label_stands_twice_in_one_language() {
+    fn label_is_unique_in_its_language() {
         let mut seen = HashMap::new();
         for entry in lexicon::entries("ratings.label") {
             assert!(class_named(entry.value).is_some(), "{}: {} is no class", entry.form, entry.value);

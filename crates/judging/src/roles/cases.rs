@@ -43,13 +43,13 @@ pub(super) fn differ(claim: &TextProfile, passage: &TextProfile, sentence: &Sent
 /// not show the actor.
 fn is_joined(words: &[String], at: usize) -> bool {
     let is_among = |word: &String, list: &WordList| list.has(&word.to_lowercase());
-    let is_joining = |word: &&String| is_among(word, &PREPOSITIONS) || is_among(word, &JOINING);
+    let is_joining = |word: &&String| is_among(word, &PREPOSITIONS) || is_among(word, &JOINING_WORDS);
     let is_of_name = |word: &String| word.starts_with(char::is_uppercase) && !is_joining(&word);
     let before = words.get(..at).unwrap_or_default().iter().rev().find(|word| !is_of_name(word));
-    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, &JOINING))
+    before.is_some_and(|word| is_joining(&word)) || words.get(at + 1).is_some_and(|word| is_among(word, &JOINING_WORDS))
 }
 
-static JOINING: Words = Words::of("roles.joining");
+static JOINING_WORDS: Words = Words::of("roles.joining");
 
 /// The last word, which is declined like the whole name.
 fn last_word(name: &Entity) -> Option<&str> {

@@ -14,20 +14,20 @@ fn any_figure() -> impl Strategy<Value = f64> {
 
 /// Common rates of entailing and out-of-context passages. Independent draws would give nearly every claim both sides.
 #[derive(Debug, Clone, Copy)]
-struct Bent {
+struct PassageRates {
     entailing: f64,
     elsewhere: f64,
 }
 
-fn any_bent() -> impl Strategy<Value = Bent> {
+fn any_rates() -> impl Strategy<Value = PassageRates> {
     let shares = (prop::sample::select(vec![0.02, 0.5, 0.98]), prop::sample::select(vec![0.0, 0.2, 0.95]));
-    shares.prop_map(|(entailing, elsewhere)| Bent { entailing, elsewhere })
+    shares.prop_map(|(entailing, elsewhere)| PassageRates { entailing, elsewhere })
 }
 
 /// A random passage. Few groups, pages, places and dates, so that copies and ties occur.
-fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
+fn any_passage(rates: PassageRates) -> impl Strategy<Value = JudgedPassage> {
     let clear = prop::sample::select(vec![0.6, 0.7, 0.9, 0.95]);
-    let one_sided = prop::bool::weighted(bent.entailing).prop_map(|entails| if entails { 1.0 } else { 0.0 });
+    let one_sided = prop::bool::weighted(rates.entailing).prop_map(|entails| if entails { 1.0 } else { 0.0 });
     let stance = (prop_oneof![clear, any_figure()], prop_oneof![3 => one_sided, 1 => 0.0..=1.0f64]);
     let relevance = prop_oneof![2 => 0.3..=1.0f64, 1 => any_figure()];
     let figures = (relevance, any_figure(), any_figure(), any_figure(), any_figure());
@@ -37,7 +37,7 @@ fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
         date,
         kind,
         prop::option::of(any::<bool>()),
-        prop::bool::weighted(bent.elsewhere),
+        prop::bool::weighted(rates.elsewhere),
         0..4u32,
         1..9u32,
         0..6u32,
@@ -65,7 +65,7 @@ fn any_passage(bent: Bent) -> impl Strategy<Value = JudgedPassage> {
 
 /// A sentence of a page is judged once.
 pub(crate) fn any_passages() -> impl Strategy<Value = Vec<JudgedPassage>> {
-    let passages = any_bent().prop_flat_map(|bent| prop::collection::vec(any_passage(bent), 0..12));
+    let passages = any_rates().prop_flat_map(|rates| prop::collection::vec(any_passage(rates), 0..12));
     passages.prop_map(|mut passages| {
         let mut seen = std::collections::BTreeSet::new();
         passages.retain(|passage| seen.insert((passage.evidence_id.clone(), passage.passage.clone())));
@@ -80,6 +80,8 @@ pub(crate) fn any_reviews() -> impl Strategy<Value = Vec<MatchedReview>> {
         0.0..=1.0f64,
         0..4u32,
     )
-        .prop_map(|(relation, class, similarity, who)| review(&format!("checker{who}"), relation, class, similarity));
+        .prop_map(|(relation, class, similarity, publisher)| {
+            review(&format!("checker{publisher}"), relation, class, similarity)
+        });
     prop::collection::vec(one, 0..3)
 }

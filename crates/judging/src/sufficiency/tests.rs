@@ -7,8 +7,8 @@ fn day(number: i64) -> DateTime<Utc> {
     DateTime::UNIX_EPOCH + TimeDelta::days(20_000 + number)
 }
 
-fn wanted() -> Wanted {
-    Wanted {
+fn requirements() -> Requirements {
+    Requirements {
         has_figures: true,
         date: Some(day(-5)),
         oldest_reading: day(-3),
@@ -24,12 +24,12 @@ fn judged(group: &str, entail: f64, contradict: f64) -> JudgedPassage {
     JudgedPassage { num_ok: Some(contradict < 0.5), ..passage(group, entail, contradict) }
 }
 
-fn decide(passages: &[JudgedPassage], wanted: &Wanted) -> Sufficiency {
+fn decide(passages: &[JudgedPassage], required: &Requirements) -> Sufficiency {
     let known: Vec<KnownPassage<'_>> = passages
         .iter()
         .map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1), lasting: false })
         .collect();
-    sufficiency(&known, wanted)
+    sufficiency(&known, required)
 }
 
 proptest! {
@@ -54,20 +54,20 @@ proptest! {
                 KnownPassage { judged, names_covered: *named, read_at: day(*read), lasting: false }
             })
             .collect();
-        if out_of_reach(&known, &wanted()).is_some() {
-            prop_assert!(matches!(sufficiency(&known, &wanted()), Sufficiency::Lacking(_)));
+        if out_of_reach(&known, &requirements()).is_some() {
+            prop_assert!(matches!(sufficiency(&known, &requirements()), Sufficiency::Lacking(_)));
         }
     }
 }
 
 #[test]
-fn a_judge_is_heard_only_where_it_could_matter() {
+fn judge_is_asked_only_when_it_can_change_the_result() {
     let reach = |passages: &[JudgedPassage]| {
         let known: Vec<KnownPassage<'_>> = passages
             .iter()
             .map(|judged| KnownPassage { judged, names_covered: true, read_at: day(-1), lasting: false })
             .collect();
-        out_of_reach(&known, &wanted())
+        out_of_reach(&known, &requirements())
     };
     let open = |group: &str| judged(group, 0.1, 0.1);
     assert_eq!(reach(&[open("a"), open("b")]), None, "what they say is still to be asked");
@@ -107,31 +107,31 @@ fn only_two_independent_clear_and_current_sources_are_enough() {
         ("a post", with(|p| p.source_type = corroborate_domain::verdict::SourceType::Social), lacking(Lack::OneSource)),
     ];
     for (what, passages, expected) in cases {
-        assert_eq!(decide(&passages, &wanted()), expected, "{what}");
+        assert_eq!(decide(&passages, &requirements()), expected, "{what}");
     }
 }
 
 #[test]
 fn what_was_read_earlier_cannot_settle_a_newer_claim() {
     let passages = [judged("a", 0.9, 0.0), judged("b", 0.9, 0.0)];
-    let read = |first: i64, second: i64, wanted: &Wanted| {
+    let read = |first: i64, second: i64, required: &Requirements| {
         let known = [(&passages[0], first), (&passages[1], second)].map(|(judged, read)| KnownPassage {
             judged,
             names_covered: true,
             read_at: day(read),
             lasting: false,
         });
-        sufficiency(&known, wanted)
+        sufficiency(&known, required)
     };
     let enough = Sufficiency::Enough { side: Stance::Supports, groups: 2 };
-    let newer = Wanted { date: Some(day(-1)), ..wanted() };
+    let newer = Requirements { date: Some(day(-1)), ..requirements() };
     assert_eq!(read(-1, -1, &newer), enough);
     assert_eq!(read(-2, -2, &newer), Sufficiency::Lacking(Lack::ReadBefore));
     assert_eq!(read(-1, -2, &newer), Sufficiency::Lacking(Lack::OneSource), "one of them is too old to count");
-    let undated = Wanted { date: None, ..wanted() };
+    let undated = Requirements { date: None, ..requirements() };
     assert_eq!(read(-2, -3, &undated), enough);
     assert_eq!(read(-4, -4, &undated), Sufficiency::Lacking(Lack::Stale), "breaking news age in days");
-    let lasting = Wanted { oldest_reading: day(-3_650), ..undated };
+    let lasting = Requirements { oldest_reading: day(-3_650), ..undated };
     assert_eq!(read(-400, -400, &lasting), enough, "science does not");
 }
 
@@ -143,7 +143,7 @@ fn what_may_change_any_day_rests_on_readings_of_a_day() {
     assert_eq!(oldest(true, 3_650.0), day(-3_650), "science");
     assert_eq!(oldest(false, 0.5), day(0) - TimeDelta::hours(12), "never longer than its topic lasts");
     assert_eq!(oldest(true, f64::INFINITY), day(0) - TimeDelta::seconds(100_000_000_000));
-    let now = |text: &str| speaks_of_now(&TextProfile::new(text, None, None, &[]));
+    let now = |text: &str| is_about_present(&TextProfile::new(text, None, None, &[]));
     for text in [
         "Ana Silva has been minister since 2019.",
         "Ана Силва до сих пор министр.",
@@ -162,23 +162,27 @@ fn dated(group: &str, entail: f64, contradict: f64, published: i64) -> JudgedPas
 #[test]
 fn a_newer_page_that_does_not_say_the_same_reopens_the_question() {
     let old = [dated("a", 0.9, 0.0, -30), dated("b", 0.9, 0.0, -29), dated("c", 0.9, 0.0, -28)];
-    let with = |more: JudgedPassage| decide(&[&old[..], &[more]].concat(), &wanted());
+    let with = |more: JudgedPassage| decide(&[&old[..], &[more]].concat(), &requirements());
     let enough = |groups| Sufficiency::Enough { side: Stance::Supports, groups };
     assert_eq!(with(dated("d", 0.0, 0.9, -1)), Sufficiency::Lacking(Lack::Conflict));
     assert_eq!(with(dated("d", 0.2, 0.2, -1)), Sufficiency::Lacking(Lack::Overtaken), "it takes no side");
     let of_then = dated("d", 0.2, 0.2, -29);
     assert_eq!(with(of_then.clone()), enough(3), "two sources say it as late as that");
     let pages = [dated("a", 0.9, 0.0, -30), dated("b", 0.9, 0.0, -28), of_then];
-    assert_eq!(decide(&pages, &wanted()), Sufficiency::Lacking(Lack::Overtaken), "one says it later, one is no two");
+    assert_eq!(
+        decide(&pages, &requirements()),
+        Sufficiency::Lacking(Lack::Overtaken),
+        "one says it later, one is no two"
+    );
 }
 
 #[test]
 fn a_page_that_says_both_settles_nothing() {
     let both = JudgedPassage { evidence_id: "ev_a".into(), ..judged("a", 0.1, 0.5) };
     let passages = [judged("a", 0.9, 0.0), judged("b", 0.9, 0.0), both];
-    assert_eq!(decide(&passages, &wanted()), Sufficiency::Lacking(Lack::Conflict));
+    assert_eq!(decide(&passages, &requirements()), Sufficiency::Lacking(Lack::Conflict));
     let denied = [judged("a", 0.0, 0.9), judged("b", 0.0, 0.9), judged("c", 0.5, 0.3)];
-    assert_eq!(decide(&denied, &wanted()), Sufficiency::Lacking(Lack::Conflict), "a doubt counts on either side");
+    assert_eq!(decide(&denied, &requirements()), Sufficiency::Lacking(Lack::Conflict), "a doubt counts on either side");
 }
 
 #[test]
@@ -191,7 +195,7 @@ fn a_fact_that_came_with_the_program_does_not_go_stale() {
             read_at: day(read),
             lasting,
         });
-        sufficiency(&known, &Wanted { date: None, ..wanted() })
+        sufficiency(&known, &Requirements { date: None, ..requirements() })
     };
     assert_eq!(settled(true), Sufficiency::Enough { side: Stance::Supports, groups: 2 });
     assert_eq!(settled(false), Sufficiency::Lacking(Lack::OneSource));
@@ -209,7 +213,7 @@ fn every_name_of_the_claim_must_be_there() {
         .iter()
         .map(|judged| KnownPassage { judged, names_covered: false, read_at: day(-1), lasting: false })
         .collect();
-    assert_eq!(sufficiency(&known, &wanted()), Sufficiency::Lacking(Lack::Uncovered));
+    assert_eq!(sufficiency(&known, &requirements()), Sufficiency::Lacking(Lack::Uncovered));
 }
 
 fn any_known() -> impl Strategy<Value = Vec<(JudgedPassage, bool, i64)>> {
@@ -236,7 +240,7 @@ fn of(rows: &[(JudgedPassage, bool, i64)]) -> Sufficiency {
             lasting: false,
         })
         .collect();
-    sufficiency(&known, &wanted())
+    sufficiency(&known, &requirements())
 }
 
 proptest! {

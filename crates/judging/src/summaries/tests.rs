@@ -33,13 +33,13 @@ fn item() -> [ClaimResult; 3] {
     ]
 }
 
-fn told(first: &str, second: &str) -> Result<String, Unsupported> {
+fn summary_of(first: &str, second: &str) -> Result<String, CitedTextError> {
     worded(&item(), &[Some(first.to_owned()), Some(second.to_owned()), None], Some("en"), false)
 }
 
 #[test]
-fn a_line_stands_for_each_claim_with_its_verdict_before_it_and_the_sources_behind() {
-    let summary = told("Police counted 12 dead [1].", "The mine was closed [2].").unwrap();
+fn summary_has_a_line_with_verdict_and_sources_for_each_claim() {
+    let summary = summary_of("Police counted 12 dead [1].", "The mine was closed [2].").unwrap();
     assert_eq!(
         summary,
         "Refuted, conclusive: Police counted 12 dead [1].\n\
@@ -52,20 +52,20 @@ fn a_line_stands_for_each_claim_with_its_verdict_before_it_and_the_sources_behin
 #[test]
 fn lines_that_do_not_hold_throw_the_summary_away() {
     let mine = "The mine was closed [2].";
-    assert_eq!(told("Police counted 13 dead [1].", mine), Err(Unsupported::Figure));
-    assert_eq!(told("The mine was closed [2].", mine), Err(Unsupported::NoSuchPassage), "of another claim");
-    assert_eq!(told("Police counted 12 dead [3].", mine), Err(Unsupported::NoSuchPassage));
-    assert_eq!(told("Supported: police counted 12 dead [1].", mine), Err(Unsupported::Verdict));
-    assert_eq!(told("Полиция насчитала 12 погибших в городе [1].", mine), Err(Unsupported::Language));
-    assert_eq!(worded(&item(), &[None, None, None], Some("en"), false), Err(Unsupported::Uncited));
+    assert_eq!(summary_of("Police counted 13 dead [1].", mine), Err(CitedTextError::Figure));
+    assert_eq!(summary_of("The mine was closed [2].", mine), Err(CitedTextError::NoSuchPassage), "of another claim");
+    assert_eq!(summary_of("Police counted 12 dead [3].", mine), Err(CitedTextError::NoSuchPassage));
+    assert_eq!(summary_of("Supported: police counted 12 dead [1].", mine), Err(CitedTextError::Verdict));
+    assert_eq!(summary_of("Полиция насчитала 12 погибших в городе [1].", mine), Err(CitedTextError::Language));
+    assert_eq!(worded(&item(), &[None, None, None], Some("en"), false), Err(CitedTextError::Uncited));
 }
 
 #[test]
 fn the_counted_summary_is_in_the_readers_language() {
-    let told = |reader| counted(&item(), false, reader).unwrap();
-    assert_eq!(told(ReaderLanguage::English), "Claims: 3. Supported: 1; Refuted: 1; Not enough evidence: 1.");
+    let summary_in = |reader| counted(&item(), false, reader).unwrap();
+    assert_eq!(summary_in(ReaderLanguage::English), "Claims: 3. Supported: 1; Refuted: 1; Not enough evidence: 1.");
     assert_eq!(
-        told(ReaderLanguage::Ukrainian),
+        summary_in(ReaderLanguage::Ukrainian),
         "Тверджень: 3. Підтверджується: 1; Спростовується: 1; Недостатньо даних: 1."
     );
     assert!(counted(&item(), true, ReaderLanguage::Russian).unwrap().contains("(выбраны самые важные для проверки)"));

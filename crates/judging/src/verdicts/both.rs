@@ -6,7 +6,7 @@ use corroborate_domain::verdict::{Note, Stance, Tier, Verdict};
 
 use super::{Assessment, ClaimContext, assess_by_one, read_by_model};
 use crate::adjudication;
-use crate::decision::{AND_LANGUAGE_MODEL, JudgeKind};
+use crate::decision::{JudgeKind, LANGUAGE_MODEL_SUFFIX};
 use crate::features::{self, groups_of};
 use crate::scoring::Scoring;
 
@@ -18,21 +18,21 @@ use crate::scoring::Scoring;
 /// * If the model supports none of the cited passages, a decisive verdict becomes provisional.
 pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[MatchedReview]) -> Assessment {
     let own = assess_by_one(context, passages, reviews);
-    let Some(heard) = adjudication::combined(context.judge, &context.scoring, passages) else { return own };
+    let Some(combined) = adjudication::combined(context.judge, &context.scoring, passages) else { return own };
     if own.by_fact_check {
         return own;
     }
     if own.decisive {
         // A fact at another time or place is no plain support.
         let elsewhere_counts = own.verdict != Verdict::Supported;
-        let is_borne_out = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
-            passage.adjudication.is_none_or(|said| {
-                said.stance == passage.stance()
+        let is_supported = own.citations.iter().filter_map(|cited| passages.get(*cited)).any(|passage| {
+            passage.adjudication.is_none_or(|adjudication| {
+                adjudication.stance == passage.stance()
                     && passage.stance() != Stance::Neutral
-                    && (elsewhere_counts || !said.elsewhere)
+                    && (elsewhere_counts || !adjudication.elsewhere)
             })
         });
-        if is_borne_out {
+        if is_supported {
             return own;
         }
         let mut doubted = lean(own, &context.scoring);
@@ -41,8 +41,8 @@ pub fn assess(context: &ClaimContext, passages: &[JudgedPassage], reviews: &[Mat
     }
     // Combined figures resemble a model's, whatever the judge.
     let as_read = ClaimContext { judge: JudgeKind::Model, ..context.clone() };
-    let both = assess_by_one(&as_read, &heard, reviews);
-    let table = format!("{}{}", context.judge.as_str(), AND_LANGUAGE_MODEL);
+    let both = assess_by_one(&as_read, &combined, reviews);
+    let table = format!("{}{}", context.judge.as_str(), LANGUAGE_MODEL_SUFFIX);
     let decisive = context.judge.is_model()
         && both.decisive
         && own.verdict == both.verdict
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
     use crate::samples::{any_passages, context, passage};
 
-    fn told(id: &str, entail: f64, contradict: f64, stance: Stance) -> JudgedPassage {
+    fn adjudicated(id: &str, entail: f64, contradict: f64, stance: Stance) -> JudgedPassage {
         let adjudication = Some(Adjudication { stance, elsewhere: false });
         JudgedPassage { adjudication, ..passage(id, entail, contradict) }
     }
@@ -111,11 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn a_firm_verdict_that_the_model_bears_out_nowhere_is_a_lean_and_says_why() {
+    fn firm_verdict_becomes_a_lean_when_the_model_supports_no_passage() {
         let firm = ["a", "b", "c"].map(|id| passage(id, 0.97, 0.0));
         assert!(assess(&context(), &firm, &[]).decisive);
         for stance in [Stance::Contradicts, Stance::Neutral] {
-            let doubted = ["a", "b", "c"].map(|id| told(id, 0.97, 0.0, stance));
+            let doubted = ["a", "b", "c"].map(|id| adjudicated(id, 0.97, 0.0, stance));
             let found = assess(&context(), &doubted, &[]);
             assert_eq!((found.verdict, found.decisive), (Verdict::Supported, false));
             assert!(found.notes.contains(&Note::JudgesDisagree));
@@ -127,14 +127,14 @@ mod tests {
             JudgedPassage { adjudication, ..one }
         });
         assert!(!assess(&context(), &elsewhere, &[]).decisive, "true of another time bears no plain support out");
-        let agreed = ["a", "b", "c"].map(|id| told(id, 0.97, 0.0, Stance::Supports));
+        let agreed = ["a", "b", "c"].map(|id| adjudicated(id, 0.97, 0.0, Stance::Supports));
         assert!(assess(&context(), &agreed, &[]).decisive);
     }
 
     #[test]
     fn where_only_words_were_compared_the_model_gives_a_lean_and_never_more() {
         let context = ClaimContext { judge: JudgeKind::Rules, ..context() };
-        let words = |stance| ["a", "b", "c"].map(|id| told(id, 0.3, 0.05, stance));
+        let words = |stance| ["a", "b", "c"].map(|id| adjudicated(id, 0.3, 0.05, stance));
         for (stance, verdict) in [(Stance::Supports, Verdict::Supported), (Stance::Contradicts, Verdict::Refuted)] {
             let found = assess(&context, &words(stance), &[]);
             assert_eq!((found.verdict, found.decisive), (verdict, false));
@@ -152,12 +152,12 @@ mod tests {
         ) {
             let context = ClaimContext { judge, ..context() };
             let own = assess(&context, &passages, &[]);
-            let told: Vec<JudgedPassage> = passages
+            let adjudicated: Vec<JudgedPassage> = passages
                 .iter()
                 .zip(stances.into_iter().cycle())
                 .map(|(one, adjudication)| JudgedPassage { adjudication, ..one.clone() })
                 .collect();
-            let both = assess(&context, &told, &[]);
+            let both = assess(&context, &adjudicated, &[]);
             if own.decisive {
                 prop_assert_eq!(both.verdict, own.verdict, "what is firm without it stands");
             }
@@ -171,9 +171,10 @@ mod tests {
                     _ => p.contradict > p.entail,
                 };
                 let allows = |p: &&JudgedPassage| {
-                    p.stance() != other && (leans(p) || p.adjudication.is_some_and(|said| said.stance == side))
+                    p.stance() != other
+                        && (leans(p) || p.adjudication.is_some_and(|adjudication| adjudication.stance == side))
                 };
-                prop_assert!(told.iter().any(|p| allows(&p)), "{:?}", both.verdict);
+                prop_assert!(adjudicated.iter().any(|p| allows(&p)), "{:?}", both.verdict);
             }
         }
     }

@@ -2,19 +2,19 @@
 
 use chrono::Datelike;
 
-use super::{Found, names, year_number, year_of, year_word};
+use super::{DateMatch, names, year_number, year_of, year_word};
 use crate::lexer::Lexeme;
 use crate::lexicon::Words;
 use crate::tokens;
 
 static ENDINGS: Words = Words::of("dates.decades.ending");
 
-static ENDINGS_ALONE: Words = Words::of("dates.decades.ending_alone");
+static BARE_ENDINGS: Words = Words::of("dates.decades.ending_alone");
 
 static JOINTS: Words = Words::of("dates.decades.joint");
 
 /// Reads 1990s, 1990-х, and the first decade of "30-40-ві роки".
-pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<DateMatch> {
     let first_of_two = || {
         let [number, dash, behind @ ..] = rest else { return None };
         let short = number.integer().filter(|short| dash.is_sign('-') && short % 10 == 0)?;
@@ -23,22 +23,22 @@ pub(super) fn decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
         let declined = ENDINGS.has_this(ending);
         let apart = declined && JOINTS.has_this(joint);
         let later = if apart { behind.get(2..)? } else { behind };
-        let (second, ..) = told(later, is_the)?;
+        let (second, ..) = written_decade(later, is_the)?;
         let century = if number.text.len() == 2 { second.year() / 100 * 100 } else { 0 };
         let year = Some(century + i32::try_from(short).ok()?).filter(|year| *year < second.year() && *year > 1000)?;
         Some((year_of(year)?.0, year_of(year + 9)?.1, if apart { 3 } else { 2 }))
     };
-    told(rest, is_the).or_else(first_of_two)
+    written_decade(rest, is_the).or_else(first_of_two)
 }
 
-fn told(rest: &[Lexeme<'_>], is_the: bool) -> Option<Found> {
+fn written_decade(rest: &[Lexeme<'_>], is_the: bool) -> Option<DateMatch> {
     let [number, next, ..] = rest else { return None };
     let year = year_number(number).or_else(|| decade_of_two_digits(rest, is_the)).filter(|year| year % 10 == 0)?;
     let glued = next.start == number.end;
     let ending = rest.get(2).and_then(Lexeme::word);
     // "the 1980's"
     let apostrophe = next.text.chars().all(tokens::is_apostrophe) && ending == Some("s");
-    let hyphen = next.is_sign('-') && ENDINGS_ALONE.has_this(ending);
+    let hyphen = next.is_sign('-') && BARE_ENDINGS.has_this(ending);
     let taken = match (glued, next.word()) {
         (true, Some("s")) => 2,
         (true, _) if apostrophe || hyphen => 3,

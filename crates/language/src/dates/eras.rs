@@ -16,10 +16,10 @@ const BEFORE_CHRIST: &[&[&str]] = &[
 ];
 
 /// The earliest year before Christ in a full date.
-const EARLIEST: u32 = 4_000;
+const MAX_YEAR_BEFORE_CHRIST: u32 = 4_000;
 
 /// After such a year "BC" before a name is British Columbia: "in 2019 BC Ferries raised fares".
-const MODERN: std::ops::RangeInclusive<u32> = 1_850..=2_100;
+const MODERN_YEARS: std::ops::RangeInclusive<u32> = 1_850..=2_100;
 
 /// Returns the index after "BC" or "г. до н. э." at `index`, which follows a year.
 pub(crate) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usize> {
@@ -37,7 +37,7 @@ pub(crate) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usiz
     let fits = |mark: &&&[&str]| mark.iter().enumerate().all(|(offset, part)| is(offset, part));
     let end = BEFORE_CHRIST.iter().find(fits).map(|mark| at + mark.len())?;
     let year = index.checked_sub(1).and_then(|before| lexemes.get(before)).and_then(Lexeme::integer);
-    let is_modern = year.is_some_and(|year| MODERN.contains(&year));
+    let is_modern = year.is_some_and(|year| MODERN_YEARS.contains(&year));
     let is_province = lexemes.get(at).is_some_and(|mark| matches!(mark.text, "B" | "BC"))
         && lexemes.get(end).is_some_and(|next| next.text.starts_with(char::is_uppercase));
     (!(is_modern && is_province)).then_some(end)
@@ -47,7 +47,8 @@ pub(crate) fn before_christ(lexemes: &[Lexeme<'_>], index: usize) -> Option<usiz
 pub(super) fn year(behind: &[Lexeme<'_>]) -> Option<(i32, usize)> {
     let skip = usize::from(behind.first().is_some_and(|joint| joint.is_sign(',') || joint.word() == Some("of")));
     let number = |at: usize| {
-        let year = behind.get(at).and_then(Lexeme::integer).filter(|year| (1..EARLIEST).contains(year))?;
+        let year =
+            behind.get(at).and_then(Lexeme::integer).filter(|year| (1..MAX_YEAR_BEFORE_CHRIST).contains(year))?;
         i32::try_from(year).ok()
     };
     let is_ad = |at: usize| behind.get(at).is_some_and(|era| era.text == "AD");

@@ -3,17 +3,17 @@
 use chrono::{Datelike, Days, Months, NaiveDate};
 
 use super::names::{self, Span};
-use super::{Found, month_of, year_of};
+use super::{DateMatch, month_of, year_of};
 use crate::lexer::Lexeme;
 use crate::lexicon::Words;
 
-static PREPARING: Words = Words::of("dates.relative.preparing");
+static DAY_PREPOSITIONS: Words = Words::of("dates.relative.preparing");
 
 /// Words that make a duration: "more than 40 years ago".
-static ROUGHLY: Words = Words::of("dates.relative.roughly");
+static ROUGH_WORDS: Words = Words::of("dates.relative.roughly");
 
 /// Reads "yesterday", "last week", "three days ago", "on Monday", "торік".
-pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
+pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<DateMatch> {
     let word = rest.first()?.word();
     if let Some(days) = word.and_then(names::day_word) {
         let day = shift_days(today, days)?;
@@ -24,7 +24,7 @@ pub(super) fn relative(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: 
         Some("цьогоріч") => return year_of(today.year()).map(|(start, end)| (start, end, 1)),
         _ => {}
     }
-    let rough = before.and_then(Lexeme::word).is_some_and(|word| ROUGHLY.has(word));
+    let rough = before.and_then(Lexeme::word).is_some_and(|word| ROUGH_WORDS.has(word));
     ago(rest, today).filter(|_| !rough).or_else(|| directed(rest, today)).or_else(|| weekday(rest, before, today))
 }
 
@@ -52,7 +52,7 @@ fn stretch(span: Span, moved: i32, today: NaiveDate) -> Option<(NaiveDate, Naive
 }
 
 /// Reads "3 days ago", "два года назад", "неделю назад".
-fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
+fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<DateMatch> {
     let number = rest
         .first()
         .and_then(|lexeme| lexeme.integer().map(i64::from).or_else(|| lexeme.word().and_then(names::small_number)));
@@ -68,7 +68,7 @@ fn ago(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
 }
 
 /// Reads "last year", "next week", "минулого тижня", "last May".
-fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
+fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<DateMatch> {
     let moved = names::direction(rest.first()?.word()?)?;
     let next = rest.get(1)?.word()?;
     if let Some(span) = names::span(next).filter(|span| *span != Span::Day) {
@@ -85,9 +85,9 @@ fn directed(rest: &[Lexeme<'_>], today: NaiveDate) -> Option<Found> {
 }
 
 /// Reads the last such day, today included: "on Monday", "в понедельник".
-fn weekday(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<Found> {
+fn weekday(rest: &[Lexeme<'_>], before: Option<&Lexeme<'_>>, today: NaiveDate) -> Option<DateMatch> {
     let day = names::weekday(rest.first()?.word()?)?;
-    let prepared = before.and_then(Lexeme::word).is_some_and(|word| PREPARING.has(word));
+    let prepared = before.and_then(Lexeme::word).is_some_and(|word| DAY_PREPOSITIONS.has(word));
     let english =
         rest.first().is_some_and(|lexeme| lexeme.text.is_ascii() && lexeme.text.starts_with(char::is_uppercase));
     // "Неделя" is a week, "среда" also surroundings: they need a preposition.

@@ -90,7 +90,7 @@ fn counts_and_nonsense_are_no_dates() {
 }
 
 #[test]
-fn the_year_of_a_span_is_told_with_its_end() {
+fn span_has_the_year_of_its_end() {
     for (text, expected) in [
         ("с января по май 2012 года", ["2012-01-01..2012-01-31", "2012-05-01..2012-05-31"]),
         ("с 15 марта по 14 апреля 2010 года", ["2010-03-15", "2010-04-14"]),
@@ -194,7 +194,7 @@ fn relative_dates_need_a_reference() {
 }
 
 #[test]
-fn two_digits_are_a_decade_where_they_are_told_as_one() {
+fn two_digits_are_a_decade_when_they_are_written_as_one() {
     for text in ["the 80s", "the early 80s", "in the '80s", "80-х годов", "рок 80-х"] {
         assert_eq!(spans(text), ["1980-01-01..1989-12-31"], "{text}");
     }

@@ -8,7 +8,7 @@ use crate::cut;
 use crate::lexicon::Words;
 
 /// Maximum days; longer periods ("this year") stay.
-const FEW_DAYS: i64 = 7;
+const MAX_DAYS: i64 = 7;
 
 /// Removed with the day.
 static PREPOSITIONS: Words = Words::of("dates.undated.prepositions");
@@ -19,11 +19,11 @@ static PARTS: Words = Words::of("dates.undated.parts");
 
 /// Returns the text without them; `None` without any, or if little is left.
 pub fn without_days(text: &str, dates: &[DateMention]) -> Option<String> {
-    let is_told_by_the_day = |date: &&DateMention| {
-        date.is_told_by_the_day() && date.end.signed_duration_since(date.start).num_days() <= FEW_DAYS
+    let is_relative_day = |date: &&DateMention| {
+        date.is_relative_day() && date.end.signed_duration_since(date.start).num_days() <= MAX_DAYS
     };
     let (mut kept, mut from) = (String::new(), 0);
-    for date in dates.iter().filter(is_told_by_the_day) {
+    for date in dates.iter().filter(is_relative_day) {
         let before = cut(text, from, date.offset);
         let mut end = date.offset + date.text.len();
         let behind = cut(text, end, text.len());

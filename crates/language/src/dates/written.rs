@@ -16,7 +16,7 @@ pub fn with_written(statement: &str, language: Option<&str>, written: DateTime<U
     if without_written(statement) != statement || !dates(statement, Some(written)).iter().any(|date| date.is_relative) {
         return statement.to_owned();
     }
-    format!("{statement} ({})", told(language, written.date_naive()))
+    format!("{statement} ({})", written_day(language, written.date_naive()))
 }
 
 /// Removes the day of [`with_written`].
@@ -33,7 +33,7 @@ pub fn written_on(statement: &str) -> Option<DateTime<Utc>> {
 }
 
 /// Uses English words and figures for other languages.
-fn told(language: Option<&str>, day: NaiveDate) -> String {
+fn written_day(language: Option<&str>, day: NaiveDate) -> String {
     let in_words = |language: &str| {
         let word = |role: &str| entries(role).find(|entry| entry.language == language).map(|entry| entry.form);
         let month = names::month_behind_a_day(day.month(), language)?;

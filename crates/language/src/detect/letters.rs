@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 /// Mean weight; 2 of 100 held-out English runs are below it.
-const LEAST: f64 = -2.0;
+const MIN_ENGLISH_WEIGHT: f64 = -2.0;
 
 /// After the letters.
 const EDGE: usize = 26;
@@ -35,7 +35,7 @@ fn mean(table: &[f64], words: &[&String]) -> f64 {
 
 /// Whether lower-case words can be English.
 pub(super) fn look_english(words: &[&String]) -> bool {
-    mean(&TABLE, words) >= LEAST
+    mean(&TABLE, words) >= MIN_ENGLISH_WEIGHT
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
             passing as f64 / runs.len() as f64
         };
         for least in -10..4 {
-            let least = LEAST + f64::from(least);
+            let least = MIN_ENGLISH_WEIGHT + f64::from(least);
             println!(
                 "from {least}: {:.3} of English runs, {:.3} of others",
                 share(&english, least),

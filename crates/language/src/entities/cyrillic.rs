@@ -76,7 +76,7 @@ fn owes_its_capital(word: &Word<'_>, index: usize, is_ukrainian: bool) -> bool {
     let first = index == 0 && !word.acronym && !mixed_case(word.surface);
     let plain = || lemmas::lemma(&word.text, is_ukrainian).is_some() || stopwords::is_stop_word(&word.text, None);
     let like_a_name = || markers::is_first_name(&word.text) || markers::is_surname(&word.text);
-    first && (plain() || !(tagger::knows(word.surface, is_ukrainian) || like_a_name()))
+    first && (plain() || !(tagger::has_vector(word.surface, is_ukrainian) || like_a_name()))
 }
 
 /// Whether the network reads the text. It is trained on Russian, with Ukrainian words converted. Unknown languages and
@@ -112,12 +112,12 @@ fn other_name(words: &[Word<'_>], index: usize, sentence: &str, is_tagged: impl 
     Some(1 + more)
 }
 
-static GIVEN: LazyLock<HashSet<String>> =
+static GIVEN_NAMES: LazyLock<HashSet<String>> =
     LazyLock::new(|| markers::first_names().map(name_key).filter(|key| key.chars().count() >= 5).collect());
 
 /// Whether it is a Cyrillic given name in any case: "Хиллари", "Томаса".
 pub(super) fn is_given_name(word: &str) -> bool {
-    has_cyrillic(word) && word.chars().count() > 4 && GIVEN.contains(&name_key(word))
+    has_cyrillic(word) && word.chars().count() > 4 && GIVEN_NAMES.contains(&name_key(word))
 }
 
 /// Whether it is no name: Roman numerals, "СМИ".

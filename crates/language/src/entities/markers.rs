@@ -5,17 +5,17 @@ use crate::lexicon::Words;
 use super::kind::EntityKind;
 
 /// A capital is enough: few sentences are about a turkey.
-static KNOWN_BY_CAPITALS: Words = Words::of("entities.markers.everyday_name");
+static EVERYDAY_NAMES: Words = Words::of("entities.markers.everyday_name");
 
-static NEEDING_CAPITALS: Words = Words::of("entities.markers.acronym_word");
+static ACRONYM_WORDS: Words = Words::of("entities.markers.acronym_word");
 
 static FIRST_NAMES: Words = Words::of("entities.markers.first_names");
 
 static TITLES: Words = Words::of("entities.markers.titles");
 
-static BEFORE_ORGANISATION: Words = Words::of("entities.markers.before_organisation");
+static ORGANISATION_CUES: Words = Words::of("entities.markers.before_organisation");
 
-static BEFORE_PLACE: Words = Words::of("entities.markers.before_place");
+static PLACE_CUES: Words = Words::of("entities.markers.before_place");
 
 static ORGANISATION_WORDS: Words = Words::of("entities.markers.organisation_words");
 
@@ -23,9 +23,9 @@ static PLACE_WORDS: Words = Words::of("entities.markers.place_words");
 
 static OTHER_WORDS: Words = Words::of("entities.markers.other_words");
 
-static EVERYDAY: Words = Words::of("entities.markers.everyday");
+static EVERYDAY_WORDS: Words = Words::of("entities.markers.everyday");
 
-static SHOUTED: Words = Words::of("entities.markers.shouted");
+static SHOUTED_WORDS: Words = Words::of("entities.markers.shouted");
 
 static OPENERS: Words = Words::of("entities.markers.openers");
 
@@ -48,26 +48,26 @@ pub(super) fn first_names() -> impl Iterator<Item = &'static str> {
 }
 
 pub(super) fn precedes_organisation(word: &str) -> bool {
-    BEFORE_ORGANISATION.has(word)
+    ORGANISATION_CUES.has(word)
 }
 
 pub(super) fn precedes_place(word: &str) -> bool {
-    BEFORE_PLACE.has(word)
+    PLACE_CUES.has(word)
 }
 
 /// Whether it is a name and an everyday word. Alone it needs a capital inside a sentence and other signs.
 pub(super) fn is_everyday(word: &str) -> bool {
-    EVERYDAY.has(word) && !KNOWN_BY_CAPITALS.has(word)
+    EVERYDAY_WORDS.has(word) && !EVERYDAY_NAMES.has(word)
 }
 
 /// Whether its lower case is another word.
 pub(super) fn needs_capitals(word: &str) -> bool {
-    NEEDING_CAPITALS.has(word)
+    ACRONYM_WORDS.has(word)
 }
 
 /// Whether capitals are emphasis: "BREAKING", "СРОЧНО".
 pub(super) fn is_shouted(word: &str) -> bool {
-    SHOUTED.has(word)
+    SHOUTED_WORDS.has(word)
 }
 
 /// Returns the kind of a name that ends with this word.

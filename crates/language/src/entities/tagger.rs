@@ -29,11 +29,11 @@ const WINDOW: usize = 256;
 /// Each piece is tagged by a window with half of this on both sides. The network sees three words to each side.
 const OVERLAP: usize = 32;
 /// Pieces per sentence, about ten pages; at 0.1 ms each, a text without full stops must not take seconds.
-const LONGEST: usize = 4_096;
+const MAX_PIECES: usize = 4_096;
 /// Cached sentences per generation; one text is read several times.
-const KEPT: usize = 4096;
+const MAX_CACHED: usize = 4096;
 /// Bytes; thousands of pages without full stops would fill the memory.
-const KEPT_BYTES: usize = 2_000;
+const MAX_CACHED_BYTES: usize = 2_000;
 
 struct Tagger {
     vectors: Vectors,
@@ -49,38 +49,38 @@ static TAGGER: LazyLock<Option<Tagger>> = LazyLock::new(|| {
 
 /// Two generations of cached names.
 #[derive(Default)]
-struct Found {
+struct TagCache {
     newer: HashMap<String, Arc<[Span]>>,
     older: HashMap<String, Arc<[Span]>>,
 }
 
 /// Russian and Ukrainian; some sentences may be either.
-static FOUND: LazyLock<[Mutex<Found>; 2]> = LazyLock::new(Default::default);
+static CACHES: LazyLock<[Mutex<TagCache>; 2]> = LazyLock::new(Default::default);
 
 /// Returns the names in order, without overlaps.
 pub(super) fn tagged(sentence: &str, is_ukrainian: bool) -> Arc<[Span]> {
-    let [russian, ukrainian] = &*FOUND;
-    let kept = if is_ukrainian { ukrainian } else { russian };
-    let found = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(spans) = found.newer.get(sentence).or_else(|| found.older.get(sentence)) {
+    let [russian, ukrainian] = &*CACHES;
+    let cache = if is_ukrainian { ukrainian } else { russian };
+    let generations = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(spans) = generations.newer.get(sentence).or_else(|| generations.older.get(sentence)) {
         return Arc::clone(spans);
     }
-    drop(found);
+    drop(generations);
     let spans: Arc<[Span]> =
         TAGGER.as_ref().map(|tagger| tagger.spans(sentence, is_ukrainian)).unwrap_or_default().into();
-    if sentence.len() > KEPT_BYTES {
+    if sentence.len() > MAX_CACHED_BYTES {
         return spans;
     }
-    let mut found = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    if found.newer.len() >= KEPT {
-        found.older = std::mem::take(&mut found.newer);
+    let mut generations = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    if generations.newer.len() >= MAX_CACHED {
+        generations.older = std::mem::take(&mut generations.newer);
     }
-    found.newer.insert(sentence.to_owned(), Arc::clone(&spans));
+    generations.newer.insert(sentence.to_owned(), Arc::clone(&spans));
     spans
 }
 
 /// Whether the word has a vector, so that more than capitals decides.
-pub(super) fn knows(word: &str, is_ukrainian: bool) -> bool {
+pub(super) fn has_vector(word: &str, is_ukrainian: bool) -> bool {
     TAGGER.as_ref().is_some_and(|tagger| tagger.vectors.place(&shape::small(word), is_ukrainian).is_some())
 }
 
@@ -131,7 +131,7 @@ fn pieces(sentence: &str) -> Vec<(usize, usize)> {
         at = end;
     }
     marks(cut(sentence, at, sentence.len()), at, &mut pieces);
-    pieces.truncate(LONGEST);
+    pieces.truncate(MAX_PIECES);
     pieces
 }
 

@@ -89,7 +89,7 @@ fn the_network_reads_russian_and_ukrainian_alone() {
 
 /// The text's language decides, because one sentence in 25 has no Ukrainian letter.
 #[test]
-fn a_ukrainian_sentence_without_telling_letters_is_read_as_ukrainian() {
+fn ukrainian_sentence_is_recognised_when_its_letters_are_ambiguous() {
     let text = "Про це сказав голова Верховного Суду Всеволод Князев.";
     assert!(!cyrillic::is_ukrainian(text, None) && !cyrillic::is_ukrainian(text, Some("ru")));
     assert!(cyrillic::is_ukrainian(text, Some("uk")));
@@ -266,15 +266,15 @@ fn names_of_ukrainian_news_are_those_of_their_russian_translation() {
     let mut counts = [[0_usize; 4]; 3];
     let pairs = text.lines().filter_map(|line| line.strip_prefix("flores\t")?.split_once('\t'));
     for (russian, ukrainian) in pairs {
-        let (wanted, found) = (entities(russian, Some("ru"), &[]), entities(ukrainian, Some("uk"), &[]));
+        let (expected, found) = (entities(russian, Some("ru"), &[]), entities(ukrainian, Some("uk"), &[]));
         for (kind, count) in kinds.iter().zip(&mut counts) {
             let of = |all: &[Entity]| all.iter().filter(|name| name.kind == *kind).cloned().collect::<Vec<_>>();
-            let (wanted, own) = (of(&wanted), of(&found));
+            let (expected, own) = (of(&expected), of(&found));
             let met = |name: &Entity, others: &[Entity]| others.iter().any(|other| meets(&name.key, other));
-            count[0] += own.iter().filter(|name| met(name, &wanted)).count();
+            count[0] += own.iter().filter(|name| met(name, &expected)).count();
             count[1] += own.len();
-            count[2] += wanted.iter().filter(|name| met(name, &own)).count();
-            count[3] += wanted.len();
+            count[2] += expected.iter().filter(|name| met(name, &own)).count();
+            count[3] += expected.len();
         }
     }
     for ((kind, [right, own, met, all]), floor) in kinds.iter().zip(counts).zip([0.70, 0.77, 0.53]) {

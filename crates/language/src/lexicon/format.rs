@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_says_nothing_useful_is_told_by_its_number() {
+    fn error_names_the_line_when_a_row_is_invalid() {
         for (row, why) in [
             ("not\tword\tnegation.denying", "3 columns"),
             ("not\tword\tnegation.denying\t\t5", "5 columns"),
@@ -77,9 +77,9 @@ mod tests {
             ("not\tword\tnegation\t", "is no role"),
             ("not\tword\tNegation.denying\t", "is no role"),
         ] {
-            let (line, told) = lines(&format!("{HEAD}\nnot\tword\tnegation.denying\t\n{row}")).unwrap_err();
+            let (line, message) = lines(&format!("{HEAD}\nnot\tword\tnegation.denying\t\n{row}")).unwrap_err();
             assert_eq!(line, 3, "{row}");
-            assert!(told.contains(why), "{row}: {told}");
+            assert!(message.contains(why), "{row}: {message}");
         }
         assert_eq!(lines("word\tkind").unwrap_err().0, 1);
     }

@@ -13,7 +13,7 @@ use crate::{gazetteer, is_cyrillic, patterns, tokens};
 
 const SOURCES: [&str; 3] = ["src", "../judging/src", "../reading/src"];
 
-const ASKING: [&str; 6] =
+const LOOKUP_CALLS: [&str; 6] =
     ["Words::of(", "Words::of_language(", "Values::of(", "Parts::of(", "entries(", "by_language("];
 
 fn files(folder: &Path, kind: &str) -> Vec<PathBuf> {
@@ -48,7 +48,7 @@ fn asked() -> BTreeSet<String> {
     let mut asked = BTreeSet::new();
     for (_, text) in sources() {
         asked.extend(in_braces.captures_iter(&text).map(|found| found[1].to_owned()));
-        for call in ASKING {
+        for call in LOOKUP_CALLS {
             for (at, _) in text.match_indices(call) {
                 let behind = text.get(at + call.len()..).unwrap_or_default().trim_start();
                 let role = behind.strip_prefix('"').and_then(|role| role.split('"').next());
@@ -106,7 +106,7 @@ fn lines() -> Vec<(String, usize, Vec<String>)> {
 }
 
 #[test]
-fn no_row_stands_twice() {
+fn row_occurs_once_in_its_language() {
     let mut known = BTreeMap::new();
     let mut twice = Vec::new();
     for (file, line, row) in lines() {
@@ -128,7 +128,7 @@ const UKRAINIAN: &str = "іїєґ";
 const RUSSIAN: &str = "ыэъё";
 
 /// Rows with foreign letters, and why.
-const FOREIGN: &[(&str, &str, &str)] = &[
+const FOREIGN_ROWS: &[(&str, &str, &str)] = &[
     ("ru", "telegram каналы", "the name of the service is written in its own letters"),
     ("uk", "telegram канали", "the name of the service is written in its own letters"),
     ("ru", "лига.net", "the name of the site is written in two alphabets"),
@@ -150,7 +150,7 @@ fn entries_have_the_letters_of_their_language_and_are_normalised_as_tokens_are()
             other if CYRILLIC.contains(&other) => letters.any(|letter| !is_cyrillic(letter)),
             _ => letters.any(is_cyrillic),
         };
-        let excepted = FOREIGN.iter().any(|(of, known, _)| (*of, *known) == (language, form.as_str()));
+        let excepted = FOREIGN_ROWS.iter().any(|(of, known, _)| (*of, *known) == (language, form.as_str()));
         if foreign && !excepted {
             wrong.push(format!("{file}:{line}: {form} of {role} has letters that {language} has not"));
         }
@@ -164,7 +164,7 @@ fn entries_have_the_letters_of_their_language_and_are_normalised_as_tokens_are()
 }
 
 /// Occurrences in the samples.
-const FREQUENT: usize = 3;
+const MIN_FREQUENCY: usize = 3;
 
 /// Returns the frequent words of the shipped samples.
 fn frequent() -> BTreeSet<String> {
@@ -178,11 +178,11 @@ fn frequent() -> BTreeSet<String> {
     for token in texts.iter().flat_map(|text| tokens::tokens(text, None)).filter(|token| !token.number) {
         *counts.entry(token.text).or_default() += 1;
     }
-    counts.into_iter().filter(|(_, count)| *count >= FREQUENT).map(|(word, _)| word).collect()
+    counts.into_iter().filter(|(_, count)| *count >= MIN_FREQUENCY).map(|(word, _)| word).collect()
 }
 
 /// Roles that may match names, and why.
-const OF_NAMES: &[(&str, &str)] = &[
+const NAME_ROLES: &[(&str, &str)] = &[
     ("recurrence.again", "asked of words that are no names"),
     ("recurrence.once", "asked of words that are no names"),
     ("sources.agency", "names of agencies are names"),
@@ -194,7 +194,7 @@ const OF_NAMES: &[(&str, &str)] = &[
 ];
 
 /// Role, prefix, name, reason.
-const KNOWN: &[(&str, &str, &str, &str)] = &[];
+const ALLOWED_MATCHES: &[(&str, &str, &str, &str)] = &[];
 
 #[test]
 fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
@@ -208,8 +208,8 @@ fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
                 frequent.iter().map(String::as_str).filter(|word| word.starts_with(prefix)).collect();
             println!("{role} {prefix}*: names {caught:?}, frequent words {words:?}");
             let known = |name: &str| {
-                OF_NAMES.iter().any(|known| known.0 == role)
-                    || KNOWN.iter().any(|known| (known.0, known.1, known.2) == (role, prefix, name))
+                NAME_ROLES.iter().any(|known| known.0 == role)
+                    || ALLOWED_MATCHES.iter().any(|known| (known.0, known.1, known.2) == (role, prefix, name))
             };
             wrong.extend(caught.into_iter().filter(|name| !known(name)).map(|name| (role, prefix, name)));
         }
@@ -218,7 +218,7 @@ fn no_prefix_catches_a_name_and_what_it_catches_is_printed() {
 }
 
 /// Roles whose prefixes match many other words.
-const OF_VERDICTS_AND_EVENTS: [&str; 10] = [
+const GUARDED_ROLES: [&str; 10] = [
     "figures.fate.",
     "figures.level",
     "figures.reporting",
@@ -233,7 +233,7 @@ const OF_VERDICTS_AND_EVENTS: [&str; 10] = [
 
 #[test]
 fn words_that_only_begin_alike_are_let_by() {
-    let is_held = |role: &&str| OF_VERDICTS_AND_EVENTS.iter().any(|group| role.starts_with(group));
+    let is_held = |role: &&str| GUARDED_ROLES.iter().any(|group| role.starts_with(group));
     let lists: Vec<(&str, WordList)> =
         roles().filter(is_held).map(|role| (role, WordList::from_entries(entries(role)))).collect();
     let words = "denys отрицательный отрицательная ипсос lieutenant spoofing spoofed warner urgent дума думы госдума надежный \

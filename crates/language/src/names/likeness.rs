@@ -13,16 +13,16 @@ use std::sync::LazyLock;
 ///
 /// Chosen on held-out names: 95.3 % of pairs and 4.4 of 10,000 strangers reach it. The test
 /// `real_pairs_meet_and_strangers_do_not` checks it.
-pub(super) const SAME: f64 = 9.6;
+pub(super) const MIN_SAME: f64 = 9.6;
 
 /// The minimum if only one name is in the gazetteer: only a misspelling is allowed.
-pub(super) const NEARLY_EQUAL: f64 = 18.0;
+pub(super) const MIN_NEARLY_EQUAL: f64 = 18.0;
 
 /// The minimum of two first sounds.
-const FOREIGN: i32 = -30;
+const MIN_FIRST_SOUNDS: i32 = -30;
 
 /// Longer skeletons are no names, and the cost is quadratic.
-const MOST_SOUNDS: usize = 40;
+const MAX_SOUNDS: usize = 40;
 
 /// Sounds in table order; then no sound, and no final sound.
 const SOUNDS: &str = "CJSZabcdefghiklmnoprstuvz";
@@ -31,8 +31,8 @@ const END: usize = 26;
 const WIDTH: usize = 27;
 
 /// Scores of sounds outside the table.
-const EQUAL: i32 = 30;
-const OTHER: i32 = -40;
+const EQUAL_SCORE: i32 = 30;
+const OTHER_SCORE: i32 = -40;
 
 static TABLE: LazyLock<Vec<i32>> = LazyLock::new(|| {
     let numbers = include_str!("likeness.tsv").lines().flat_map(|line| line.split('\t').skip(1));
@@ -44,7 +44,7 @@ fn place(sound: char) -> Option<usize> {
 }
 
 fn cell(latin: usize, cyrillic: usize) -> i32 {
-    TABLE.get(latin * WIDTH + cyrillic).copied().unwrap_or(OTHER)
+    TABLE.get(latin * WIDTH + cyrillic).copied().unwrap_or(OTHER_SCORE)
 }
 
 #[derive(Clone, Copy)]
@@ -60,15 +60,15 @@ fn sounds(word: &str) -> Vec<Sound> {
 fn pair(latin: Sound, cyrillic: Sound) -> i32 {
     match (latin.place, cyrillic.place) {
         (Some(a), Some(b)) => cell(a, b),
-        _ if latin.written == cyrillic.written => EQUAL,
-        _ => OTHER,
+        _ if latin.written == cyrillic.written => EQUAL_SCORE,
+        _ => OTHER_SCORE,
     }
 }
 
 /// Returns the best alignment's score, with `latin` as the Latin spelling.
 fn aligned(latin: &[Sound], cyrillic: &[Sound]) -> i32 {
-    let left_out = |sound: Sound, none: usize| sound.place.map_or(OTHER, |place| cell(place, none));
-    let put_in = |sound: Sound, none: usize| sound.place.map_or(OTHER, |place| cell(none, place));
+    let left_out = |sound: Sound, none: usize| sound.place.map_or(OTHER_SCORE, |place| cell(place, none));
+    let put_in = |sound: Sound, none: usize| sound.place.map_or(OTHER_SCORE, |place| cell(none, place));
     let mut row: Vec<i32> = Vec::with_capacity(cyrillic.len() + 1);
     row.push(0);
     for sound in cyrillic {
@@ -97,7 +97,7 @@ fn aligned(latin: &[Sound], cyrillic: &[Sound]) -> i32 {
 pub(super) fn likeness(a: &str, b: &str) -> f64 {
     let (a, b) = (sounds(a), sounds(b));
     let longest = a.len().max(b.len());
-    if longest == 0 || longest > MOST_SOUNDS || a.len().abs_diff(b.len()) * 2 > longest {
+    if longest == 0 || longest > MAX_SOUNDS || a.len().abs_diff(b.len()) * 2 > longest {
         return f64::MIN;
     }
     f64::from(aligned(&a, &b).max(aligned(&b, &a))) / longest as f64
@@ -108,7 +108,9 @@ pub(super) fn may_meet(a: &str, b: &str) -> bool {
     let mut first = sounds_ahead(a);
     let mut second = sounds_ahead(b);
     let (x, y) = (first.next(), second.next());
-    let near = |x: Option<Sound>, y: Option<Sound>| x.zip(y).is_some_and(|(x, y)| pair(x, y).max(pair(y, x)) > FOREIGN);
+    let near = |x: Option<Sound>, y: Option<Sound>| {
+        x.zip(y).is_some_and(|(x, y)| pair(x, y).max(pair(y, x)) > MIN_FIRST_SOUNDS)
+    };
     near(x, y) || near(x, second.next()) || near(first.next(), y)
 }
 

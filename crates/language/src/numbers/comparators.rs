@@ -109,8 +109,8 @@ fn table(
     entries: impl Iterator<Item = Entry>,
     signs: &[(Comparator, &'static str)],
 ) -> Vec<(Comparator, &'static str)> {
-    let told = entries.filter_map(|entry| Some((named(entry.value)?, entry.form)));
-    told.chain(signs.iter().copied()).collect()
+    let patterns = entries.filter_map(|entry| Some((named(entry.value)?, entry.form)));
+    patterns.chain(signs.iter().copied()).collect()
 }
 
 fn text_of<'a>(lexeme: &'a Lexeme<'_>) -> &'a str {
@@ -141,8 +141,8 @@ impl Patterns {
     fn longest<'a, I: Iterator<Item = &'a str>>(&self, outwards: impl Fn() -> I) -> Option<Comparator> {
         let patterns = self.0.get(outwards().next()?)?;
         let fits = |words: &[&str]| {
-            let mut spoken = outwards();
-            words.iter().all(|word| spoken.next() == Some(word))
+            let mut found = outwards();
+            words.iter().all(|word| found.next() == Some(word))
         };
         patterns.iter().find(|(words, _)| fits(words)).map(|(_, comparator)| *comparator)
     }
@@ -181,10 +181,10 @@ mod tests {
                     prop_assert_eq!(after(&lexemes, index), plainly(&all_after(), |pattern| behind.starts_with(pattern)));
                 }
                 let ahead = words.get(..index).unwrap_or_default();
-                if let Some(told) = plainly(&all_before(), |pattern| ahead.ends_with(pattern))
+                if let Some(expected) = plainly(&all_before(), |pattern| ahead.ends_with(pattern))
                     && before(&lexemes, index) != Some(Comparator::About)
                 {
-                    prop_assert_eq!(before(&lexemes, index), Some(told));
+                    prop_assert_eq!(before(&lexemes, index), Some(expected));
                 }
             }
         }

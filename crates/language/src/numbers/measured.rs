@@ -12,7 +12,7 @@ use crate::dates::{self, DateMention};
 
 /// A labelled value of a sentence.
 #[derive(Debug, Clone, PartialEq)]
-enum Stated {
+enum LabelledValue {
     Quantity { comparator: Comparator, low: f64, high: f64, unit: String },
     Date(NaiveDate, NaiveDate),
 }
@@ -21,7 +21,7 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-3 * a.abs().max(b.abs()).max(1e-9)
 }
 
-impl Stated {
+impl LabelledValue {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -85,24 +85,24 @@ fn unit(unit: Unit) -> Option<String> {
 }
 
 /// Returns the values: a period gives two years, an identifier none.
-fn stated(quantity: &Quantity) -> Vec<Stated> {
+fn stated(quantity: &Quantity) -> Vec<LabelledValue> {
     let Some(unit) = unit(quantity.unit) else { return Vec::new() };
     let Quantity { comparator, low, high, .. } = *quantity;
-    let one = |low, high| Stated::Quantity { comparator, low, high, unit: unit.clone() };
+    let one = |low, high| LabelledValue::Quantity { comparator, low, high, unit: unit.clone() };
     if quantity.unit == Unit::Year && low < high {
         return vec![one(low, low), one(high, high)];
     }
     vec![one(low, high)]
 }
 
-fn found(text: &str, language: &str) -> Vec<Stated> {
+fn found(text: &str, language: &str) -> Vec<LabelledValue> {
     let years = |date: &DateMention| {
         (date.start.format("%m-%d").to_string(), date.end.format("%m-%d").to_string())
             == ("01-01".into(), "12-31".into())
             && date.end.format("%Y").to_string() == date.start.format("%Y").to_string()
     };
     let dates = dates::dates(text, None).into_iter().filter(|date| !years(date));
-    let mut all: Vec<Stated> = quantities(text, Some(language)).iter().flat_map(stated).collect();
+    let mut all: Vec<LabelledValue> = quantities(text, Some(language)).iter().flat_map(stated).collect();
     for date in dates {
         let (from, to) = (date.start.year(), date.end.year());
         let of_one_month = from == to && date.start.month() == date.end.month() && date.start < date.end;
@@ -114,16 +114,16 @@ fn found(text: &str, language: &str) -> Vec<Stated> {
             all.extend([from, to].map(|year| year_of(f64::from(year))));
         } else if of_one_month && !whole {
             // "November 14–16, 2003": first and last day.
-            all.extend([date.start, date.end].map(|day| Stated::Date(day, day)));
+            all.extend([date.start, date.end].map(|day| LabelledValue::Date(day, day)));
         } else {
-            all.push(Stated::Date(date.start, date.end));
+            all.push(LabelledValue::Date(date.start, date.end));
         }
     }
     all
 }
 
-fn year_of(year: f64) -> Stated {
-    Stated::Quantity { comparator: Comparator::Exact, low: year, high: year, unit: "y".to_owned() }
+fn year_of(year: f64) -> LabelledValue {
+    LabelledValue::Quantity { comparator: Comparator::Exact, low: year, high: year, unit: "y".to_owned() }
 }
 
 #[derive(Default)]
@@ -131,14 +131,14 @@ struct Tally {
     labelled: usize,
     right: usize,
     extra: usize,
-    said: String,
+    report: String,
 }
 
 impl Tally {
-    fn add(&mut self, text: &str, wanted: &[Stated], mut found: Vec<Stated>) {
-        self.labelled += wanted.len();
+    fn add(&mut self, text: &str, expected: &[LabelledValue], mut found: Vec<LabelledValue>) {
+        self.labelled += expected.len();
         let mut missed = Vec::new();
-        for one in wanted {
+        for one in expected {
             match found.iter().position(|other| one.is(other)) {
                 Some(at) => {
                     found.swap_remove(at);
@@ -149,7 +149,7 @@ impl Tally {
         }
         self.extra += found.len();
         if !missed.is_empty() || !found.is_empty() {
-            let _infallible = writeln!(self.said, "  {text}\n    missed {missed:?}\n    extra {found:?}");
+            let _infallible = writeln!(self.report, "  {text}\n    missed {missed:?}\n    extra {found:?}");
         }
     }
 
@@ -171,11 +171,11 @@ fn quantities_of_real_sentences_are_read_as_a_reader_reads_them() {
     let mut rows = 0;
     for line in table.lines() {
         let [language, _source, labels, text] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        let wanted: Vec<Stated> = labels.split_whitespace().map(Stated::read).collect();
-        all.add(text, &wanted, found(text, language));
+        let expected: Vec<LabelledValue> = labels.split_whitespace().map(LabelledValue::read).collect();
+        all.add(text, &expected, found(text, language));
         rows += 1;
     }
-    println!("{}", all.said);
+    println!("{}", all.report);
     println!(
         "{} of {} as labelled ({:.3}) in {rows} sentences, {} more found ({:.3} of both)",
         all.right,

@@ -7,22 +7,22 @@ use crate::word_list::WordList;
 use crate::{dates, tokens, verbs};
 
 /// Nouns whose number is always a name: "article 5".
-static NUMBERED: Words = Words::of("numbers.names.numbered");
+static NUMBERED_NOUNS: Words = Words::of("numbers.names.numbered");
 
 /// Nouns whose number is a name if it counts nothing: "port 4711".
-static PERHAPS_NUMBERED: Words = Words::of("numbers.names.perhaps_numbered");
+static MAYBE_NUMBERED_NOUNS: Words = Words::of("numbers.names.perhaps_numbered");
 
 /// Abbreviations with a dot.
-static ABBREVIATED: Words = Words::of("numbers.names.abbreviated");
+static ABBREVIATIONS: Words = Words::of("numbers.names.abbreviated");
 
 /// Maximum letters of a case ending.
-const ENDING: usize = 3;
+const MAX_ENDING_LETTERS: usize = 3;
 
 /// Larger figures before "BC" are geological ages.
-const OLDEST_YEAR: u32 = 20_000;
+const MAX_YEAR: u32 = 20_000;
 
 fn among(list: &WordList, word: &str) -> bool {
-    list.has_form(word, ENDING)
+    list.has_form(word, MAX_ENDING_LETTERS)
 }
 
 impl Reader<'_> {
@@ -37,7 +37,7 @@ impl Reader<'_> {
                 || before.is_sign('#')
                 || before.word().is_some_and(|word| is_joined || self.is_numbered(word, value.next))
                 || hyphen && back(2).is_some_and(|noun| noun.word().is_some() && noun.end == before.start)
-                || before.is_sign('.') && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATED.has(word))
+                || before.is_sign('.') && back(2).and_then(Lexeme::word).is_some_and(|word| ABBREVIATIONS.has(word))
             {
                 return true;
             }
@@ -55,8 +55,9 @@ impl Reader<'_> {
 
     fn is_numbered(&self, word: &str, next: usize) -> bool {
         // "Часть 2 статьи 105": the noun has its own number.
-        let has_own_number = || self.word_at(Some(next)).is_some_and(|noun| among(&NUMBERED, noun));
-        among(&NUMBERED, word) || (among(&PERHAPS_NUMBERED, word) && (self.counts_nothing(next) || has_own_number()))
+        let has_own_number = || self.word_at(Some(next)).is_some_and(|noun| among(&NUMBERED_NOUNS, noun));
+        among(&NUMBERED_NOUNS, word)
+            || (among(&MAYBE_NUMBERED_NOUNS, word) && (self.counts_nothing(next) || has_own_number()))
     }
 
     /// Whether no unit and no counted noun follows.
@@ -87,7 +88,7 @@ impl Reader<'_> {
     /// Reads years before Christ, which are negative, and "AD 79". Returns the index after the year.
     pub(super) fn year_of_era(&self, index: usize) -> Option<(Vec<Quantity>, usize)> {
         let year =
-            |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|year| (1..OLDEST_YEAR).contains(year));
+            |at: usize| self.lexemes.get(at).and_then(Lexeme::integer).filter(|year| (1..MAX_YEAR).contains(year));
         let first = year(index)?;
         let dash = self.lexemes.get(index + 1).is_some_and(|sign| sign.is_sign('-') || sign.is_sign('–'));
         let last = if dash { year(index + 2) } else { None };

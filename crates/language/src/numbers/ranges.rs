@@ -11,13 +11,13 @@ use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::Words;
 
 /// Joining words after a hyphen: "5- to 10-year-olds".
-static JOINING: Words = Words::of("numbers.ranges.joining");
+static JOINING_WORDS: Words = Words::of("numbers.ranges.joining");
 
 /// "And" and "or", which list two figures.
-static LISTING: Words = Words::of("numbers.ranges.listing");
+static LISTING_WORDS: Words = Words::of("numbers.ranges.listing");
 
 /// "from 5 to 10" as one range.
-static RANGING: Words = Words::of("numbers.ranges.ranging");
+static RANGE_WORDS: Words = Words::of("numbers.ranges.ranging");
 
 /// Names of results; two figures before them are no range.
 static RESULTS: Words = Words::of("numbers.ranges.results");
@@ -46,7 +46,7 @@ impl Reader<'_> {
         match (connector.word()?, before) {
             // "between the ages of 35 and 54"
             ("and", Some("of")) if ranging == Some("ages") => Some(Joint::Range),
-            ("to", Some("from")) if ranging.is_some_and(|word| RANGING.has(word)) => Some(Joint::Range),
+            ("to", Some("from")) if ranging.is_some_and(|word| RANGE_WORDS.has(word)) => Some(Joint::Range),
             ("to", Some("from")) | ("до", Some("с" | "со" | "з" | "із" | "зі")) => Some(Joint::Two),
             ("to", _) | ("and" | "и" | "і" | "та", Some("between" | "между" | "між")) | ("до", Some("от" | "від")) => {
                 Some(Joint::Range)
@@ -96,7 +96,7 @@ impl Reader<'_> {
         sign_unit: Option<ParsedUnit>,
     ) -> Option<(Vec<Quantity>, usize)> {
         let hyphen = self.lexemes.get(first.end).is_some_and(|sign| sign.is_sign('-'));
-        let connector = first.end + usize::from(hyphen && JOINING.has_this(self.word_at(Some(first.end + 1))));
+        let connector = first.end + usize::from(hyphen && JOINING_WORDS.has_this(self.word_at(Some(first.end + 1))));
         let joint = self.joint(index, connector)?;
         let (second_sign, start) = self.currency_before(connector + 1);
         let value = self.value(start).filter(|value| !value.is_ordinal)?;
@@ -124,7 +124,7 @@ impl Reader<'_> {
         if joint == Joint::Two {
             // "from 10 to 12" may be times, so numbers that share nothing are read alone.
             let joining = self.word_at(Some(connector));
-            let is_list = matches!(joining, Some("to" | "до")) || LISTING.has_this(joining);
+            let is_list = matches!(joining, Some("to" | "до")) || LISTING_WORDS.has_this(joining);
             let is_scaled = first.value.scale.is_some() && low.unit.is_some() && first.unit.is_none();
             let shares = is_scaled || first.bare && (second.unit.is_some() || value.scale.is_some() || !is_list);
             return shares.then(|| {

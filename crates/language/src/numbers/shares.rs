@@ -7,16 +7,16 @@ use crate::lexer::{Kind, Lexeme};
 use crate::lexicon::{self, Values, Words};
 
 /// Denominators in English.
-static ONE: Values<f64> = Values::of("numbers.shares.one", lexicon::number);
-static SEVERAL: Values<f64> = Values::of("numbers.shares.several", lexicon::number);
+static SINGULAR_DENOMINATORS: Values<f64> = Values::of("numbers.shares.one", lexicon::number);
+static PLURAL_DENOMINATORS: Values<f64> = Values::of("numbers.shares.several", lexicon::number);
 
 /// Denominators in Russian and Ukrainian.
-static DECLINED: Values<f64> = Values::of("numbers.shares.declined", lexicon::number);
+static DECLINED_DENOMINATORS: Values<f64> = Values::of("numbers.shares.declined", lexicon::number);
 /// Shares without a count: "половина".
-static ALONE: Values<f64> = Values::of("numbers.shares.alone", lexicon::number);
+static BARE_SHARES: Values<f64> = Values::of("numbers.shares.alone", lexicon::number);
 
 /// "three quarters of negative growth": of a year.
-static QUARTERLY: Words = Words::of("numbers.shares.quarterly");
+static QUARTERLY_NOUNS: Words = Words::of("numbers.shares.quarterly");
 
 fn sign_value(lexeme: &Lexeme<'_>) -> Option<f64> {
     match lexeme.kind {
@@ -50,7 +50,7 @@ impl Reader<'_> {
             "half" if before.is_some_and(|word| words::ordinal(word).is_some()) => return None,
             "half" if matches!(next, Some("of" | "the" | "all")) => 50.0,
             "четверть" | "чверть" if before == Some("на") => 25.0,
-            word => 100.0 / ALONE.get(word)?,
+            word => 100.0 / BARE_SHARES.get(word)?,
         };
         Some((share, index + 1))
     }
@@ -69,11 +69,12 @@ impl Reader<'_> {
             return None;
         }
         // No shares: "A third man", "the last two quarters".
-        let one = || ONE.get(word).filter(|_| parts <= 1.0 && of);
-        let several = || SEVERAL.get(word).filter(|whole| parts > 1.0 && (of || hyphen == 1 || *whole < 4.0));
-        let whole = one().or_else(several).or_else(|| DECLINED.get(word))?;
+        let one = || SINGULAR_DENOMINATORS.get(word).filter(|_| parts <= 1.0 && of);
+        let several =
+            || PLURAL_DENOMINATORS.get(word).filter(|whole| parts > 1.0 && (of || hyphen == 1 || *whole < 4.0));
+        let whole = one().or_else(several).or_else(|| DECLINED_DENOMINATORS.get(word))?;
         // Two quarters are of a year.
-        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY.has(word));
+        let goes_on = |at: usize| self.word_at(Some(at)).is_some_and(|word| QUARTERLY_NOUNS.has(word));
         let of_a_year = word == "quarters" && (parts < 3.0 || (hyphen == 0 && (goes_on(at + 2) || goes_on(at + 3))));
         (parts < whole && !of_a_year).then_some((100.0 * parts / whole, at + 1))
     }

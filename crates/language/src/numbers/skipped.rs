@@ -7,9 +7,9 @@ use crate::lexicon::Words;
 /// Units of a time of day: "часов".
 static HOURS: Words = Words::of("numbers.skipped.hour");
 /// Words after such a unit: "2 часа дня".
-static OF_DAY: Words = Words::of("numbers.skipped.of_day");
+static DAY_WORDS: Words = Words::of("numbers.skipped.of_day");
 /// Words after an hour: "11 pm".
-static AFTER_HOUR: Words = Words::of("numbers.skipped.after_hour");
+static HOUR_SUFFIXES: Words = Words::of("numbers.skipped.after_hour");
 /// Parts of the day; after 2–4 possibly counts ("три вечера").
 static PARTS_OF_DAY: Words = Words::of("numbers.skipped.parts_of_day");
 
@@ -35,7 +35,7 @@ impl Reader<'_> {
         let sign = |at: usize| self.lexemes.get(at).is_some_and(|sign| sign.is_sign('.'));
         let is_dotted = matches!(word, "a" | "p") && sign(index + 2) && self.word_at(Some(index + 3)) == Some("m");
         let is_late = self.lexemes.get(index)?.integer().is_some_and(|hour| (5..=12).contains(&hour));
-        let is_hour = AFTER_HOUR.has(word) || is_dotted || PARTS_OF_DAY.has(word) && is_late;
+        let is_hour = HOUR_SUFFIXES.has(word) || is_dotted || PARTS_OF_DAY.has(word) && is_late;
         is_hour.then_some(index + 2).or_else(|| self.hour_of_day(index))
     }
 
@@ -49,7 +49,7 @@ impl Reader<'_> {
         let before = self.word_at(index.checked_sub(1));
         let is_at = matches!(before, Some("в" | "к" | "о" | "об"));
         let is_ukrainian = matches!(before, Some("о" | "об")) && word(index + 1) == Some("годині");
-        (is_ukrainian || OF_DAY.has_this(word(end)) || (has_minutes && is_at)).then_some(end)
+        (is_ukrainian || DAY_WORDS.has_this(word(end)) || (has_minutes && is_at)).then_some(end)
     }
 
     /// Whether it is a list mark: "2. A point", "1) First". It has a dot and a capital, or an unopened bracket.

@@ -268,7 +268,7 @@ fn a_change_and_two_sides_share_their_unit() {
 }
 
 #[test]
-fn what_is_said_of_two_numbers_is_said_of_both() {
+fn comparator_applies_to_both_numbers_when_two_follow() {
     for one in quantities("about 50 and 30 metres", Some("en")) {
         assert_eq!(one.comparator, Comparator::About, "{one:?}");
     }

@@ -13,7 +13,7 @@ static DEGREES: Words = Words::of("numbers.degree");
 type Measure = (&'static str, f64);
 
 /// Maximum letters of a case ending.
-const ENDING: usize = 4;
+const MAX_ENDING_LETTERS: usize = 4;
 
 /// ISO 4217 codes.
 static CURRENCY_WORDS: Values<&'static str> = Values::of("numbers.currency", lexicon::text);
@@ -42,8 +42,8 @@ pub(super) fn currency_sign(lexeme: &Lexeme<'_>) -> Option<&'static str> {
 /// Whether it is a unit. "Годах" ("в 20-х годах") is never counted.
 pub(super) fn is_unit(word: &str) -> bool {
     word == "годах"
-        || CURRENCY_WORDS.of_form(word, ENDING).is_some()
-        || MEASURE_WORDS.of_form(word, ENDING).is_some()
+        || CURRENCY_WORDS.of_form(word, MAX_ENDING_LETTERS).is_some()
+        || MEASURE_WORDS.of_form(word, MAX_ENDING_LETTERS).is_some()
         || percent_word(word)
 }
 
@@ -132,17 +132,18 @@ pub(super) fn unit(rest: &[Lexeme<'_>], glued: bool) -> Option<ParsedUnit> {
 fn currency_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
     // "100 US dollars", "100 долларов США".
     if matches!(word, "us" | "u") {
-        let code = rest.get(1).and_then(Lexeme::word).and_then(|next| CURRENCY_WORDS.of_form(next, ENDING))?;
+        let code =
+            rest.get(1).and_then(Lexeme::word).and_then(|next| CURRENCY_WORDS.of_form(next, MAX_ENDING_LETTERS))?;
         return Some(ParsedUnit::plain(Unit::Currency(code), 2));
     }
     let dollars_of = rest.get(1).and_then(Lexeme::word) == Some("сша");
     CURRENCY_WORDS
-        .of_form(word, ENDING)
+        .of_form(word, MAX_ENDING_LETTERS)
         .map(|code| ParsedUnit::plain(Unit::Currency(code), 1 + usize::from(dollars_of)))
 }
 
 fn measure_word(rest: &[Lexeme<'_>], word: &str) -> Option<ParsedUnit> {
-    let (base, factor) = MEASURE_WORDS.of_form(word, ENDING)?;
+    let (base, factor) = MEASURE_WORDS.of_form(word, MAX_ENDING_LETTERS)?;
     let sign = |index: usize, sign: char| rest.get(index).is_some_and(|lexeme| lexeme.is_sign(sign));
     // "100 м2"
     let is_power = |digit: &str, power: char| {
@@ -178,7 +179,7 @@ fn square_or_cubic(rest: &[Lexeme<'_>]) -> Option<ParsedUnit> {
     let cubic = matches!(word, "cu" | "cubic" | "куб") || word.starts_with("кубическ") || word.starts_with("кубічн");
     (square || cubic).then_some(())?;
     let dot = usize::from(rest.get(1).is_some_and(|lexeme| lexeme.is_sign('.') || lexeme.is_sign('-')));
-    let (base, factor) = MEASURE_WORDS.of_form(rest.get(1 + dot)?.word()?, ENDING)?;
+    let (base, factor) = MEASURE_WORDS.of_form(rest.get(1 + dot)?.word()?, MAX_ENDING_LETTERS)?;
     (base == "m").then_some(())?;
     Some(if square {
         ParsedUnit::measure("m2", factor * factor, 2 + dot)

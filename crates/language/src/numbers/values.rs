@@ -12,7 +12,7 @@ use crate::numbers::{Comparator, is_a_rough_scale};
 static ORDINAL_SUFFIXES: Words = Words::of("numbers.ordinal_suffix");
 
 /// Words that begin a number but are none: "a", "half".
-static OPENING: Words = Words::of("numbers.values.opening");
+static OPENING_WORDS: Words = Words::of("numbers.values.opening");
 
 /// Maximum lexemes of a number in words.
 const MAX_LEXEMES: usize = 16;
@@ -194,7 +194,7 @@ impl Reader<'_> {
             }
         }
         let is_number = words::cardinal(word).is_some() || words::scale(word).is_some();
-        if !is_number && !OPENING.has(word) && !words::begins_a_part(word) {
+        if !is_number && !OPENING_WORDS.has(word) && !words::begins_a_part(word) {
             return None;
         }
         // "twenty-five" is two words and a hyphen.

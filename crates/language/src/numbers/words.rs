@@ -19,10 +19,10 @@ pub(super) fn cardinal(word: &str) -> Option<f64> {
 }
 
 /// Verbs after which "до" is a new value, no limit.
-static CHANGES: Words = Words::of("numbers.words.changes");
+static CHANGE_VERBS: Words = Words::of("numbers.words.changes");
 
 pub(super) fn is_a_change(word: &str) -> bool {
-    CHANGES.has(word)
+    CHANGE_VERBS.has(word)
 }
 
 /// Returns one of a scale: "более триллиона".

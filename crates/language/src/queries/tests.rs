@@ -9,7 +9,7 @@ const DAY: &str = "2026-11-20T09:00:00Z";
 fn asked(text: &str, language: &str, tags: &str, channel: Option<&str>) -> Vec<String> {
     let moment: DateTime<Utc> = DAY.parse().unwrap();
     let (names, dates, tags) = (entities(text, None, &[]), dates(text, Some(moment)), identifying_tags(tags));
-    let about = About {
+    let about = QuerySubject {
         text,
         lead: None,
         language: Some(language),
@@ -51,8 +51,8 @@ fn a_claim_is_asked_in_itself_by_its_deed_by_place_and_date_and_by_topic() {
         let found = asked(text, language, "", None);
         assert_eq!(found.first().map(|first| first.trim_end_matches('.')), Some(text.trim_end_matches('.')));
         assert!((2..=4).contains(&found.len()), "{found:#?}");
-        for wanted in expected {
-            assert!(found.iter().any(|query| query == wanted), "{wanted:?} is not among {found:#?}");
+        for query_text in expected {
+            assert!(found.iter().any(|query| query == query_text), "{query_text:?} is not among {found:#?}");
         }
     }
 }
@@ -95,9 +95,9 @@ fn the_most_distinct_are_kept_in_their_order() {
 }
 
 #[test]
-fn spans_of_days_are_told_as_people_write_them() {
+fn span_of_days_is_written_in_words() {
     let day = |text: &str| text.parse::<NaiveDate>().unwrap();
-    for (start, end, language, told) in [
+    for (start, end, language, expected) in [
         ("2024-05-03", "2024-05-03", "en", Some("3 May 2024")),
         ("2024-05-03", "2024-05-03", "uk", Some("3 травня 2024")),
         ("2024-05-01", "2024-05-31", "ru", Some("май 2024")),
@@ -105,7 +105,7 @@ fn spans_of_days_are_told_as_people_write_them() {
         ("2024-05-03", "2024-05-03", "el", Some("2024")),
         ("1990-01-01", "1999-12-31", "en", None),
     ] {
-        assert_eq!(in_words(day(start), day(end), Some(language)).as_deref(), told, "{start} {end} {language}");
+        assert_eq!(in_words(day(start), day(end), Some(language)).as_deref(), expected, "{start} {end} {language}");
     }
 }
 
@@ -113,7 +113,7 @@ proptest! {
     #[test]
     fn any_text_gives_few_and_short_queries(text in "[A-Za-zа-яІіЇї0-9 .,\"#@-]{1,300}", most in 1usize..5) {
         let names = entities(&text, None, &[]);
-        let about = About {
+        let about = QuerySubject {
             text: &text, lead: Some("Ann met Bob."), language: None, entities: &names, dates: &[], tags: &[], published: None, summary: Some(&text),
             channel: Some("@c"),
         };

@@ -34,19 +34,19 @@ static LABEL: Pattern =
 static COMMANDS: Words = Words::of("statements.calls.commands");
 
 /// Politeness and negation.
-static BEFORE: Words = Words::of("statements.calls.before");
+static LEADING_WORDS: Words = Words::of("statements.calls.before");
 
 /// Labels of a channel's links, lower case.
 static LABELS: Words = Words::of("statements.calls.labels");
 
 /// Words; longer sentences also state something.
-const LONGEST: usize = 20;
+const MAX_WORDS: usize = 20;
 
 /// Whether it is only a call or source label.
 pub(super) fn is_call(sentence: &str) -> bool {
     let bare = sentence.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '@');
     let words = bare.split_whitespace().count();
-    (1..=LONGEST).contains(&words)
+    (1..=MAX_WORDS).contains(&words)
         && (CALL.is_match(bare)
             || ENGLISH.is_match(bare)
             || ENGLISH_NEARER.is_match(bare)
@@ -57,13 +57,13 @@ pub(super) fn is_call(sentence: &str) -> bool {
 /// Whether the first relevant word is an imperative and no "that" follows.
 fn commands(sentence: &str) -> bool {
     static ENDINGS: Words = Words::of("statements.calls.ending");
-    static TELLING: Parts = Parts::of("statements.calls.telling");
-    if !has_cyrillic(sentence) || TELLING.stands_in(sentence) {
+    static REPORTING_PARTS: Parts = Parts::of("statements.calls.telling");
+    if !has_cyrillic(sentence) || REPORTING_PARTS.occurs_in(sentence) {
         return false;
     }
     let mut words =
         sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase());
-    let Some(first) = words.by_ref().take(4).find(|word| !BEFORE.has(word)) else { return false };
+    let Some(first) = words.by_ref().take(4).find(|word| !LEADING_WORDS.has(word)) else { return false };
     COMMANDS.has(&first) || first.chars().count() >= 5 && ENDINGS.has_ending_of(&first)
 }
 
@@ -84,11 +84,11 @@ pub(super) fn is_signature(line: &str) -> bool {
 }
 
 /// Words in channel names, lower case.
-static NAMING: Words = Words::of("statements.calls.naming");
+static CHANNEL_WORDS: Words = Words::of("statements.calls.naming");
 
 /// Whether it is a channel's name: "Milbrook LIVE", not "Trump Wins Ohio".
 pub(super) fn is_sign_off(line: &str) -> bool {
-    let naming = |word: &str| NAMING.has(&word.to_lowercase());
+    let naming = |word: &str| CHANNEL_WORDS.has(&word.to_lowercase());
     is_name(line) && (line.starts_with(|c: char| !c.is_alphanumeric()) || line.split_whitespace().any(naming))
 }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_from_claims() {
+    fn calls_are_separated_from_claims() {
         for call in [
             "SHARE before they DELETE this!!!",
             "Please share this with your friends!",
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_are_told_from_news() {
+    fn signatures_are_separated_from_news() {
         for line in [
             "Подписаться | Чат | Прислать новость",
             "📲 Милбрук LIVE | Підписатися",

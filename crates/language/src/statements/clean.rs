@@ -13,23 +13,23 @@ static TAIL: Pattern = Pattern::of(r"\s*(?:[|•]|—|–)\s*{statements.clean.t
 static SIGNATURE: Pattern = Pattern::of(r#"\s[—–-]{1,2}\s[^—–]{0,60}\(@\w+\)(?:\s*[\w.]+ \d{1,2}, \d{4})?"?\s*$"#);
 
 /// "RT @name: "
-static REPEATED: Pattern = Pattern::of(r"^\s*RT @\w+:?\s+");
+static RETWEET: Pattern = Pattern::of(r"^\s*RT @\w+:?\s+");
 
 /// Words of a label before a link: "Full story:".
-const LABEL: usize = 4;
+const MAX_LABEL_WORDS: usize = 4;
 
 /// Returns the cleaned line, or `None` if nothing is stated.
 pub(super) fn clean_line(line: &str) -> Option<String> {
     let calls = has_call_sign(line);
     let bare = URL.replace_all(line, " ");
     let labelled = bare.trim_end().ends_with([':', '-', '—', '–', '👉', '👇', '➡', '>', '\u{fe0f}']);
-    if bare != line && labelled && bare.split_whitespace().count() <= LABEL {
+    if bare != line && labelled && bare.split_whitespace().count() <= MAX_LABEL_WORDS {
         return None;
     }
-    let line = REPEATED.replace(&bare, "");
+    let line = RETWEET.replace(&bare, "");
     let line = SIGNATURE.replace(&line, "");
     let plain = without_emoji(&line);
-    if calls::is_call(&plain) && (calls || plain.split_whitespace().count() <= MOST_OF_A_CALL) {
+    if calls::is_call(&plain) && (calls || plain.split_whitespace().count() <= MAX_CALL_WORDS) {
         return None;
     }
     let plain = TAIL.replace(&plain, "");
@@ -38,7 +38,7 @@ pub(super) fn clean_line(line: &str) -> Option<String> {
 }
 
 /// Words; a longer line states something, unless an emoji points at the call.
-const MOST_OF_A_CALL: usize = 12;
+const MAX_CALL_WORDS: usize = 12;
 
 /// Whether an emoji points at a call.
 fn has_call_sign(line: &str) -> bool {

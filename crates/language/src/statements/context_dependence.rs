@@ -12,11 +12,11 @@ use crate::{has_cyrillic, tokens, verbs};
 use corroborate_domain::ClaimKind;
 
 /// Maximum earlier sentences that are searched.
-const NEAR: usize = 5;
+const MAX_DISTANCE: usize = 5;
 /// Characters; a longer lead would outweigh the claim.
-const LONGEST_LEAD: usize = 260;
+const MAX_LEAD_CHARS: usize = 260;
 /// Words; later names are not in it.
-const SUBJECT: usize = 8;
+const MAX_SUBJECT_WORDS: usize = 8;
 
 /// Returns an independent sentence with a name.
 ///
@@ -26,15 +26,15 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
     if !known || !leans(claim, language) {
         return None;
     }
-    let stands = |text: &str| {
-        text.chars().count() <= LONGEST_LEAD
+    let is_independent = |text: &str| {
+        text.chars().count() <= MAX_LEAD_CHARS
             && !is_question(text)
             && has_cyrillic(text) == has_cyrillic(claim)
-            && names_anyone(text, language)
+            && has_names(text, language)
             && !leans(text, language)
             && !is_cut_quotation(text)
             && !scraps::is_scrap(text)
-            && (names_a_person(text, language) || !verbs::words(text).iter().any(|word| SOMEBODY.has(word)))
+            && (has_person(text, language) || !verbs::words(text).iter().any(|word| PERSON_INTRODUCTIONS.has(word)))
             && !text.contains("declined to comment")
             && kinds::judge(text, language, true).kind == ClaimKind::Factual
     };
@@ -42,19 +42,19 @@ pub(super) fn lead(claim: &str, title: Option<&str>, context: &[String], languag
     let lead = if refers(&first) {
         // A later "he" is a named person.
         let is_person = PEOPLE.has(&first);
-        let near = context.iter().rev().take(NEAR).map(String::as_str).enumerate();
+        let near = context.iter().rev().take(MAX_DISTANCE).map(String::as_str).enumerate();
         let fits =
-            |(at, text): &(usize, &str)| stands(text) && (!is_person || *at == 0 || names_a_person(text, language));
-        let of_text = || title.filter(|title| stands(title) && is_of_text(title, context, language));
+            |(at, text): &(usize, &str)| is_independent(text) && (!is_person || *at == 0 || has_person(text, language));
+        let of_text = || title.filter(|title| is_independent(title) && is_of_text(title, context, language));
         near.into_iter().find(fits).map(|(_, text)| text).or_else(of_text)?
     } else {
         // The nearest, or the shorter title if it fits.
-        let nearest = context.iter().rev().take(NEAR).map(String::as_str).find(|text| stands(text));
+        let nearest = context.iter().rev().take(MAX_DISTANCE).map(String::as_str).find(|text| is_independent(text));
         let of_nearest = |title: &&str| match nearest {
             Some(nearest) => is_of_text(title, &[nearest.to_owned()], language),
             None => is_of_text(title, context, language),
         };
-        title.filter(|title| stands(title)).filter(of_nearest).or(nearest)?
+        title.filter(|title| is_independent(title)).filter(of_nearest).or(nearest)?
     };
     let bare = lead.trim_end_matches(['.', ' ', ',', ':', ';']);
     let inside = bare.trim_end_matches(['"', '”', '»', '’']);
@@ -72,13 +72,13 @@ fn leans(sentence: &str, language: Option<&str>) -> bool {
     }
     if has_cyrillic(sentence) {
         let happened = words.iter().any(|word| verbs::is_past_cyrillic(word)) || has_figure(sentence);
-        return happened && !names_anyone(sentence, language);
+        return happened && !has_names(sentence, language);
     }
     if first == "the" {
         return is_definite(sentence, &words);
     }
     let happened = words.iter().any(|word| verbs::is_finite(word) && !is_timeless(word)) || has_figure(sentence);
-    happened && !has_year(sentence) && !names_anyone(sentence, language)
+    happened && !has_year(sentence) && !has_names(sentence, language)
 }
 
 /// Whether it also states permanent facts: "is", "can".
@@ -98,43 +98,43 @@ fn has_year(sentence: &str) -> bool {
 }
 
 fn refers(word: &str) -> bool {
-    static BACK: Words = Words::of("statements.context_dependence.back");
-    kinds::is_pronoun(word) || BACK.has(word)
+    static BACK_REFERENCES: Words = Words::of("statements.context_dependence.back");
+    kinds::is_pronoun(word) || BACK_REFERENCES.has(word)
 }
 
 /// Unique things.
-static ONLY_ONE: Words = Words::of("statements.context_dependence.only_one");
+static UNIQUE_THINGS: Words = Words::of("statements.context_dependence.only_one");
 
 /// Whether a definite subject is unclear: "The company said", but not "The Kremlin" or "The mayor of Odesa".
 fn is_definite(sentence: &str, words: &[String]) -> bool {
     let spelt: Vec<&str> = sentence.split_whitespace().collect();
     let Some(noun) = words.get(1) else { return false };
-    if ONLY_ONE.has(noun) {
+    if UNIQUE_THINGS.has(noun) {
         return false;
     }
     // "The reported Pentagon memo" has no verb.
-    let verb = words.iter().skip(2).take(SUBJECT - 1).position(|word| verbs::is_finite(word));
-    let end = verb.map_or(SUBJECT + 1, |at| at + 2);
+    let verb = words.iter().skip(2).take(MAX_SUBJECT_WORDS - 1).position(|word| verbs::is_finite(word));
+    let end = verb.map_or(MAX_SUBJECT_WORDS + 1, |at| at + 2);
     let subject = spelt.get(1..end.min(spelt.len())).unwrap_or_default();
     let bare = |word: &&str| word.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
     let is_dated = subject.first().is_some_and(|word| bare(word).starts_with(|c: char| c.is_ascii_digit()));
     !is_dated && !subject.iter().any(|word| bare(word).starts_with(char::is_uppercase))
 }
 
-fn names_anyone(sentence: &str, language: Option<&str>) -> bool {
+fn has_names(sentence: &str, language: Option<&str>) -> bool {
     !entities(sentence, language, &[]).is_empty()
 }
 
-fn names_a_person(sentence: &str, language: Option<&str>) -> bool {
+fn has_person(sentence: &str, language: Option<&str>) -> bool {
     entities(sentence, language, &[]).iter().any(|name| name.kind == EntityKind::Person)
 }
 
 /// Introduced earlier, if no person is named.
-static SOMEBODY: Words = Words::of("statements.context_dependence.somebody");
+static PERSON_INTRODUCTIONS: Words = Words::of("statements.context_dependence.somebody");
 
 static PEOPLE: Words = Words::of("statements.context_dependence.people");
 
-const LEAST_TITLE: usize = 4;
+const MIN_TITLE_WORDS: usize = 4;
 
 /// Whether a title shares two words or a name with the text, unlike a site name or another headline.
 fn is_of_text(title: &str, context: &[String], language: Option<&str>) -> bool {
@@ -143,7 +143,7 @@ fn is_of_text(title: &str, context: &[String], language: Option<&str>) -> bool {
     let names = entities(&text, language, &[]);
     let shares_a_name =
         entities(title, language, &[]).iter().any(|name| names.iter().any(|other| same_key(&other.key, &name.key)));
-    title.split_whitespace().count() >= LEAST_TITLE
+    title.split_whitespace().count() >= MIN_TITLE_WORDS
         && (shares_a_name || stems(title).intersection(&stems(&text)).count() >= 2)
 }
 
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_by_itself_and_what_does_not() {
+    fn sentence_is_independent_when_it_needs_no_context() {
         for (sentence, expected) in [
             ("At least 83 people were wounded in the attack.", true),
             ("Five people died.", true),

@@ -10,7 +10,7 @@ use crate::lexicon::Words;
 use crate::{cut, has_cyrillic, tokens, verbs};
 
 /// Words after an "it" without reference.
-static EXPLETIVE: Words = Words::of("statements.coreference.expletive");
+static EXPLETIVE_WORDS: Words = Words::of("statements.coreference.expletive");
 
 /// Words after "it is" without reference.
 static EXPLETIVE_ENDS: Words = Words::of("statements.coreference.expletive_end");
@@ -18,7 +18,7 @@ static EXPLETIVE_ENDS: Words = Words::of("statements.coreference.expletive_end")
 /// Names that only look like a genitive.
 static NO_GENITIVE: Words = Words::of("statements.coreference.no_genitive");
 
-const NEAR: usize = 3;
+const MAX_DISTANCE: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gender {
@@ -75,7 +75,8 @@ pub(super) fn is_expletive(rest: &str) -> bool {
     let words: Vec<String> = rest.split_whitespace().take(3).map(tokens::normalise_word).collect();
     let first = words.first().map(String::as_str).unwrap_or_default();
     let second = words.get(1).map(String::as_str).unwrap_or_default();
-    EXPLETIVE.has(first) || (matches!(first, "is" | "was" | "has" | "will" | "would") && EXPLETIVE_ENDS.has(second))
+    EXPLETIVE_WORDS.has(first)
+        || (matches!(first, "is" | "was" | "has" | "will" | "would") && EXPLETIVE_ENDS.has(second))
 }
 
 /// Returns the only fitting name of the nearest sentence with any.
@@ -85,15 +86,15 @@ fn antecedent(context: &[String], pronoun: &Pronoun, language: Option<&str>) -> 
     };
     // "Партия проиграла. Она набрала 22 %": things have gender, so only the last sentence counts.
     let is_cyrillic = context.last().is_some_and(|last| has_cyrillic(last));
-    let most = if is_cyrillic { 1 } else { NEAR };
-    let told = context.iter().rev().filter(|sentence| !is_question(sentence));
-    let near = told.take(most).map(|sentence| (sentence, fitting(sentence)));
+    let most = if is_cyrillic { 1 } else { MAX_DISTANCE };
+    let declarative = context.iter().rev().filter(|sentence| !is_question(sentence));
+    let near = declarative.take(most).map(|sentence| (sentence, fitting(sentence)));
     let (sentence, mut names) = near.into_iter().find(|(_, names)| !names.is_empty())?;
     if names.len() > 1 {
         return None;
     }
     let name = names.pop()?;
-    let agrees = pronoun.gender.is_none_or(|wanted| gender(&name.text).is_none_or(|known| known == wanted));
+    let agrees = pronoun.gender.is_none_or(|required| gender(&name.text).is_none_or(|known| known == required));
     (agrees && is_subject(sentence, &name)).then_some(name)
 }
 
@@ -110,7 +111,7 @@ fn is_subject(sentence: &str, name: &Entity) -> bool {
         return !oblique(&name.text) && !words.last().is_some_and(|word| is_preposition(word));
     }
     let reports = name.kind != EntityKind::Person
-        && verbs::words(behind).first().is_some_and(|word| verbs::says(word))
+        && verbs::words(behind).first().is_some_and(|word| verbs::is_reporting(word))
         && before.contains(',');
     !reports && !words.iter().any(|word| is_preposition(word) || verbs::is_finite(word))
 }
@@ -123,7 +124,7 @@ fn is_preposition(word: &str) -> bool {
 static TITLES: Words = Words::of("statements.coreference.titles");
 
 /// "They" are both.
-static MEETING: Words = Words::of("statements.coreference.meeting");
+static MEETING_WORDS: Words = Words::of("statements.coreference.meeting");
 
 /// Returns two names: "Greece and Cyprus", "Zelensky met Macron". With more people "they" is ambiguous.
 fn both(sentence: &str, language: Option<&str>) -> Option<String> {
@@ -135,7 +136,7 @@ fn both(sentence: &str, language: Option<&str>) -> Option<String> {
     let between = cut(sentence, end, next).trim();
     let cyrillic = has_cyrillic(sentence);
     let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
-    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING.has(between);
+    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING_WORDS.has(between);
     let head = start == 0 || TITLES.has(cut(sentence, 0, start).trim());
     // Others: "Brazil and Argentina fans clashed", "met Joe Biden's wife".
     let behind = cut(sentence, next + second.text.len(), sentence.len());

@@ -37,8 +37,8 @@ fn a_point_of_a_digest_is_a_text_of_its_own() {
             format!("Коротко: • {a} • {b} • {c}"),
         ] {
             let found = texts(&digest);
-            let told: Vec<&str> = found.iter().map(|claim| claim.trim_end_matches([';', '.'])).collect();
-            assert!(told.starts_with(&[a, b]) && told.len() <= 3, "{digest}\n{found:#?}");
+            let claims: Vec<&str> = found.iter().map(|claim| claim.trim_end_matches([';', '.'])).collect();
+            assert!(claims.starts_with(&[a, b]) && claims.len() <= 3, "{digest}\n{found:#?}");
         }
     }
 }
@@ -64,7 +64,7 @@ fn a_point_keeps_the_sentences_that_belong_to_it() {
 }
 
 #[test]
-fn what_speaks_to_the_reader_claims_nothing() {
+fn statement_is_absent_when_text_addresses_the_reader() {
     let claim = "The Orrin Bridge opened in Larkhaven on 4 May 2026.";
     for text in [
         format!("<script>alert('Vaccines killed 3400 people');</script><p>{claim}</p><style>p{{color:red}}</style>"),

@@ -84,41 +84,41 @@ static FRAMES: [Pattern; 15] = [
 ];
 
 /// "A post claims Y", where Y may also be a thing.
-static CLAIMING: Pattern = Pattern::of(
+static CLAIM_PATTERN: Pattern = Pattern::of(
     r"(?x)^(?:{statements.frames.some}\ )?(?:[\w-]+\ ){0,3}?{statements.frames.spreader}(?-u:\b)
         ([^.;:]{0,90}?)[\ ,](?:{statements.frames.falsely}\ )?{statements.frames.claim}\ (.+)$",
 );
 
 /// Things that are claimed for oneself; sums are too.
-static FOR_ONESELF: Words = Words::of("statements.frames.for_oneself");
+static POSSESSIVE_OBJECTS: Words = Words::of("statements.frames.for_oneself");
 
 /// "It shows Y"
-static SHOWS: Pattern =
+static SHOWS_PATTERN: Pattern =
     Pattern::of(r"^{statements.frames.pointing} {statements.frames.shows}(?: {statements.frames.that@latin})? (.+)$");
 
 /// "Footage of Y", unless a verb about the footage follows.
-static SHOWN: Pattern = Pattern::of(
+static FOOTAGE_PATTERN: Pattern = Pattern::of(
     r"(?x)^(?:(?:{statements.frames.old}\ ){0,3}{statements.frames.pictures@latin}\ {statements.frames.of@latin}
             (?:\ {statements.frames.the_moment})?
         |{statements.frames.pictures@cyrillic}\ {statements.frames.of@cyrillic})\ (.+)$",
 );
 
 /// "photos of the massacre were staged"
-static SAYING: Words = Words::of("statements.frames.saying");
+static FINITE_VERBS: Words = Words::of("statements.frames.saying");
 
 /// Cyrillic verbs and short participles. A noun with such an ending only leaves the picture in the claim.
-static SAYING_ENDINGS: Words = Words::of("statements.frames.saying_ending");
+static VERB_ENDINGS: Words = Words::of("statements.frames.saying_ending");
 
 /// Every frame has one; this search is much faster.
 static FRAME_WORDS: Parts = Parts::of("statements.frames.sign");
 
 /// "Breaking: viral posts claim that Y"
-const DEEPEST: usize = 3;
+const MAX_DEPTH: usize = 3;
 
 /// Returns the claim inside a frame, if any.
 pub(super) fn unframed(sentence: &str) -> Option<String> {
     let mut claim: Option<String> = None;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let Some(inner) = inside(claim.as_deref().unwrap_or(sentence)) else { break };
         claim = Some(inner);
     }
@@ -127,7 +127,7 @@ pub(super) fn unframed(sentence: &str) -> Option<String> {
 
 fn inside(sentence: &str) -> Option<String> {
     let lower = sentence.to_lowercase();
-    if !FRAME_WORDS.stands_in(&lower) {
+    if !FRAME_WORDS.occurs_in(&lower) {
         return None;
     }
     let framed = FRAMES.iter().find_map(|frame| Some(frame.captures(sentence)?.get(1)?.as_str()));
@@ -139,13 +139,13 @@ fn inside(sentence: &str) -> Option<String> {
 }
 
 /// A comment, not the claim: ", but this is fake".
-static DENIED: Pattern = Pattern::of(
+static DENIAL_PATTERN: Pattern = Pattern::of(
     r"(?x),?\ {statements.frames.but}\ (?:{statements.frames.the_claim}[^,.]{0,24}?{statements.frames.untrue}
         |[^,.]{0,60}\ {statements.frames.denied})[^.]*",
 );
 
 /// ", but it is actually from Porto Alegre"
-static REALLY: Pattern = Pattern::of(
+static CORRECTION_PATTERN: Pattern = Pattern::of(
     r"(?x),?\ ?(?:{statements.frames.while}\ (?:{statements.frames.it_or_they}|{statements.frames.the}\ [\p{L}-]+)
             \ (?:{statements.frames.are})?\ ?{statements.frames.actually}
         |(?:{statements.frames.though}\ )?{statements.frames.in_reality},?)(?-u:\b|\s).*$",
@@ -153,30 +153,30 @@ static REALLY: Pattern = Pattern::of(
 
 fn without_denial(claim: &str) -> &str {
     let before = |pattern: &Regex| pattern.find(claim).filter(|found| found.start() > 0).map(|found| found.start());
-    let end = before(&DENIED).into_iter().chain(before(&REALLY)).min();
+    let end = before(&DENIAL_PATTERN).into_iter().chain(before(&CORRECTION_PATTERN)).min();
     end.and_then(|end| claim.get(..end)).unwrap_or(claim)
 }
 
 fn claimed(sentence: &str) -> Option<&str> {
-    let found = CLAIMING.captures(sentence)?;
+    let found = CLAIM_PATTERN.captures(sentence)?;
     let (before, claim) = (found.get(1)?.as_str(), found.get(2)?.as_str());
     let first = claim.split_whitespace().next()?.to_lowercase();
-    let for_oneself = FOR_ONESELF.has(&first) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
+    let for_oneself = POSSESSIVE_OBJECTS.has(&first) || !first.starts_with(|c: char| c.is_alphabetic() || c == '"');
     (!for_oneself && !before.ends_with(" to")).then_some(claim)
 }
 
 /// Returns the content of a picture, if claimed.
 fn without_picture(claim: &str) -> &str {
     let behind = |pattern: &Regex| pattern.captures(claim).and_then(|found| found.get(1)).map(|found| found.as_str());
-    let shown = behind(&SHOWS).or_else(|| behind(&SHOWN).filter(|shown| !says_something(shown)));
+    let shown = behind(&SHOWS_PATTERN).or_else(|| behind(&FOOTAGE_PATTERN).filter(|shown| !has_verb(shown)));
     shown.unwrap_or(claim)
 }
 
 /// Whether it has a verb.
-fn says_something(text: &str) -> bool {
+fn has_verb(text: &str) -> bool {
     text.split(|c: char| !c.is_alphabetic() && c != '\'').any(|word| {
         let word = word.to_lowercase();
-        SAYING.has(&word) || (has_cyrillic(&word) && SAYING_ENDINGS.has_ending_of(&word))
+        FINITE_VERBS.has(&word) || (has_cyrillic(&word) && VERB_ENDINGS.has_ending_of(&word))
     })
 }
 

@@ -10,7 +10,7 @@ use crate::tokens::{self, Token};
 use crate::{has_cyrillic, numbers};
 use corroborate_domain::ClaimKind;
 
-static PERSONAL: Words = Words::of("statements.kinds.personal");
+static PERSONAL_WORDS: Words = Words::of("statements.kinds.personal");
 
 /// "I think", "по-моему"
 static OWN_VIEW: Pattern = Pattern::of(
@@ -27,11 +27,11 @@ static WISHES: Words = Words::of("statements.kinds.wishes");
 static ATTITUDE: Pattern = Pattern::of("^{statements.kinds.attitude}, (.+)$");
 
 /// "should", "нужно": an obligation is no fact.
-static OUGHT: Pattern =
+static OBLIGATION: Pattern =
     Pattern::of(r"(?-u:\b){statements.kinds.ought@latin}(?-u:\b)|(?:^|\s){statements.kinds.ought@cyrillic}(?:\s|$)");
 
 /// "The worst attack since 1994": within a period a superlative is countable.
-static MEASURED: Pattern = Pattern::of(
+static COUNTED_SUPERLATIVE: Pattern = Pattern::of(
     r"(?x){statements.kinds.best}(?s:.){0,90}?
         (?:(?-u:\b){statements.kinds.since@latin}\ \d
         |{statements.kinds.within@latin}\ [\w-]+\ {statements.kinds.years}
@@ -49,24 +49,24 @@ static FRAME_WORDS: Words = Words::of("statements.kinds.frames");
 static COPULAS: Words = Words::of("statements.kinds.copulas");
 
 /// The kind, and the text to check if it is not the sentence.
-pub(super) struct Judged {
+pub(super) struct KindJudgement {
     pub(super) kind: ClaimKind,
     pub(super) factual_part: Option<String>,
 }
 
 /// Decides the kind. `resolved`: a name replaced the leading pronoun.
-pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> Judged {
+pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> KindJudgement {
     let all = tokens::tokens(sentence, language);
-    let plain = |kind| Judged { kind, factual_part: None };
+    let plain = |kind| KindJudgement { kind, factual_part: None };
     if let Some(rest) = ATTITUDE.captures(sentence).and_then(|found| found.get(1)) {
         let rest = super::capitalised(rest.as_str());
         let judged = judge(&rest, language, resolved);
-        return Judged { factual_part: Some(judged.factual_part.unwrap_or(rest)), ..judged };
+        return KindJudgement { factual_part: Some(judged.factual_part.unwrap_or(rest)), ..judged };
     }
     if let Some(rest) = without_aside(sentence) {
         return match judge(&rest, language, resolved) {
-            Judged { kind: ClaimKind::Factual, factual_part } => {
-                Judged { kind: ClaimKind::Mixed, factual_part: Some(factual_part.unwrap_or(rest)) }
+            KindJudgement { kind: ClaimKind::Factual, factual_part } => {
+                KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(factual_part.unwrap_or(rest)) }
             }
             judged => judged,
         };
@@ -76,26 +76,26 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> J
         let rest = after_frame(sentence, view.end());
         let checkable = rest
             .as_deref()
-            .is_some_and(|rest| states_something(rest, language) && !judges(rest, language) && !ought(rest));
+            .is_some_and(|rest| states_something(rest, language) && !judges(rest, language) && !is_obligation(rest));
         // "I Love Lucy" is a name.
         let wish = WISHES.has_this(view.as_str().split_whitespace().next_back());
         return match rest.filter(|_| checkable && !wish && view.start() == 0) {
-            Some(rest) => Judged { kind: ClaimKind::Mixed, factual_part: Some(rest) },
+            Some(rest) => KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(rest) },
             None => plain(ClaimKind::Opinion),
         };
     }
     if let Some(split) = two_clauses(sentence, language) {
         return split;
     }
-    if let Some(position) = judging_position(&all).filter(|_| !MEASURED.is_match(sentence)) {
+    if let Some(position) = judging_position(&all).filter(|_| !COUNTED_SUPERLATIVE.is_match(sentence)) {
         if let Some(factual) = without_judgement(sentence, &all, position) {
-            return Judged { kind: ClaimKind::Mixed, factual_part: Some(factual) };
+            return KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(factual) };
         }
         if is_predicate(sentence, &all, position) {
             return plain(ClaimKind::Opinion);
         }
     }
-    if ought(sentence) && numbers::quantities(sentence, language).is_empty() {
+    if is_obligation(sentence) && numbers::quantities(sentence, language).is_empty() {
         return plain(ClaimKind::Opinion);
     }
     if !resolved && is_vague(&all) {
@@ -109,10 +109,10 @@ fn judges(text: &str, language: Option<&str>) -> bool {
 }
 
 /// The text after them is the view.
-static VERBAL: Parts = Parts::of("statements.kinds.verbal");
+static VIEW_VERBS: Parts = Parts::of("statements.kinds.verbal");
 
 /// "As president"
-static OPENING: Words = Words::of("statements.kinds.opening");
+static OPENING_WORDS: Words = Words::of("statements.kinds.opening");
 
 /// Removes an aside: "Elon Musk, in my opinion the greatest man alive, bought Twitter".
 ///
@@ -126,17 +126,18 @@ fn without_aside(sentence: &str) -> Option<String> {
     let (aside, rest) = behind.split_once(',')?;
     let view = view.trim_start_matches([',', ' ']).to_lowercase();
     let goes_on = ["that ", "что ", "що "].iter().any(|word| rest.trim_start().starts_with(word));
-    let begins_the_clause = goes_on || !aside.trim().is_empty() && (VERBAL.begins(&view) || OPENING.has(&first));
+    let begins_the_clause =
+        goes_on || !aside.trim().is_empty() && (VIEW_VERBS.begins(&view) || OPENING_WORDS.has(&first));
     (!begins_the_clause && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
 }
 
 /// Possibility or future.
-static OPEN: Words = Words::of("statements.kinds.open");
+static OPEN_WORDS: Words = Words::of("statements.kinds.open");
 
 /// Whether there is a figure, or a person, organisation or place with a fact.
 fn states_something(text: &str, language: Option<&str>) -> bool {
     let named = || entities(text, language, &[]).iter().any(|name| name.kind != EntityKind::Misc);
-    let open = || tokens::tokens(text, language).iter().any(|token| OPEN.has(&token.text));
+    let open = || tokens::tokens(text, language).iter().any(|token| OPEN_WORDS.has(&token.text));
     !numbers::quantities(text, language).is_empty() || (named() && !open())
 }
 
@@ -163,12 +164,12 @@ fn judging_position(all: &[Token]) -> Option<usize> {
 }
 
 /// Whether the main clause is an obligation; "scientists say that we should" is a report.
-fn ought(sentence: &str) -> bool {
-    static REPORTING: Parts = Parts::of("statements.kinds.reporting");
-    OUGHT.find(sentence).is_some_and(|found| {
+fn is_obligation(sentence: &str) -> bool {
+    static REPORTING_PARTS: Parts = Parts::of("statements.kinds.reporting");
+    OBLIGATION.find(sentence).is_some_and(|found| {
         let before = sentence.get(..found.start()).unwrap_or_default();
         let before = format!(" {}", before.to_lowercase());
-        !REPORTING.stands_in(&before)
+        !REPORTING_PARTS.occurs_in(&before)
     })
 }
 
@@ -230,7 +231,7 @@ fn judges_after(rest: &[&Token]) -> bool {
 }
 
 /// Splits off a checkable clause: "Born in 1952, and he is an awful president".
-fn two_clauses(sentence: &str, language: Option<&str>) -> Option<Judged> {
+fn two_clauses(sentence: &str, language: Option<&str>) -> Option<KindJudgement> {
     static JOINTS: Parts = Parts::of("statements.kinds.joint");
     let (joint, at) = JOINTS.first_in(sentence)?;
     // The pronoun belongs to the second clause.
@@ -253,7 +254,7 @@ fn two_clauses(sentence: &str, language: Option<&str>) -> Option<Judged> {
         return None;
     }
     let stop = if checkable.ends_with(['.', '!', '?']) { "" } else { "." };
-    Some(Judged { kind: ClaimKind::Mixed, factual_part: Some(format!("{checkable}{stop}")) })
+    Some(KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(format!("{checkable}{stop}")) })
 }
 
 fn clause_is_opinion(clause: &str, language: Option<&str>) -> bool {
@@ -270,21 +271,21 @@ pub(super) fn is_pronoun(word: &str) -> bool {
     PRONOUNS.has(word)
 }
 
-static EMPTY: Words = Words::of("statements.kinds.empty");
+static EMPTY_WORDS: Words = Words::of("statements.kinds.empty");
 
 /// Whether it is a pronoun with little content, or hardly any words.
 fn is_vague(all: &[Token]) -> bool {
     let content: Vec<&Token> = all.iter().filter(|token| !token.stop).collect();
-    let telling = content.iter().filter(|token| !EMPTY.has(&token.text)).count();
+    let meaningful = content.iter().filter(|token| !EMPTY_WORDS.has(&token.text)).count();
     let pronoun = all.first().is_some_and(|token| {
         is_pronoun(token.text.strip_suffix("'s").unwrap_or(&token.text))
             || matches!(token.text.as_str(), "he's" | "she's" | "they're")
     });
-    let personal = all.first().is_some_and(|token| PERSONAL.has(&token.text));
+    let personal = all.first().is_some_and(|token| PERSONAL_WORDS.has(&token.text));
     let names =
         all.iter().skip(1).filter(|token| token.capitalised).count() + all.iter().filter(|token| token.number).count();
-    telling == 0
+    meaningful == 0
         || content.len() < 2 && all.len() < 4 && names == 0 && !all.first().is_some_and(|token| token.number)
-        || (personal && telling < 5)
-        || (pronoun && telling < 3 && names == 0)
+        || (personal && meaningful < 5)
+        || (pronoun && meaningful < 3 && names == 0)
 }

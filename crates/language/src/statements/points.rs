@@ -26,18 +26,18 @@ pub(super) struct Part {
 }
 
 /// Marked lines that make a digest: of one mark, of any.
-const SAME_MARKS: usize = 2;
-const MARKS: usize = 3;
+const MIN_SAME_MARKS: usize = 2;
+const MIN_MARKS: usize = 3;
 /// Headlines that make a digest, if two thirds of the lines.
-const HEADLINES: usize = 3;
+const MIN_HEADLINES: usize = 3;
 /// Fewer are a heading, more are prose.
 const HEADLINE_WORDS: std::ops::RangeInclusive<usize> = 3..=30;
 /// Words of "Коротко", "The main news of this morning:".
-const HEADING: usize = 6;
+const MAX_HEADING_WORDS: usize = 6;
 /// Usual widths.
-const WRAPPED: std::ops::RangeInclusive<usize> = 40..=110;
+const WRAPPED_WIDTHS: std::ops::RangeInclusive<usize> = 40..=110;
 /// Tenths of the width, and of the lines.
-const FULL: usize = 7;
+const MIN_FULL_TENTHS: usize = 7;
 
 /// Returns the lines without markup, calls, links and signature, unwrapped.
 pub(super) fn lines(text: &str) -> Vec<Line> {
@@ -53,8 +53,8 @@ pub(super) fn lines(text: &str) -> Vec<Line> {
         let (mark, rest) = marked(&raw);
         // Part of a sentence: "24. Februar 2022 begann der Krieg". A keycap number is a mark.
         let own = matches!(mark, Some('-' | '—' | '–')) || mark == Some('0') && !raw.contains(['\u{fe0f}', '\u{20e3}']);
-        let said = if own { raw.as_str() } else { rest };
-        if let (false, Some(text)) = (signature, clean_line(said)) {
+        let content = if own { raw.as_str() } else { rest };
+        if let (false, Some(text)) = (signature, clean_line(content)) {
             kept.push(Line { text, mark, after_blank });
             after_blank = false;
         }
@@ -79,11 +79,11 @@ pub(super) fn parts(text: &str) -> Vec<Part> {
     let all: usize = marks.values().sum();
     // A dash, number or emoji must repeat; a bullet need not.
     let same =
-        |mark: char| matches!(mark, '•' | '‣' | '⁃') || marks.get(&mark).is_some_and(|count| *count >= SAME_MARKS);
-    let is_point = |line: &Line| line.mark.is_some_and(|mark| all >= MARKS || same(mark));
+        |mark: char| matches!(mark, '•' | '‣' | '⁃') || marks.get(&mark).is_some_and(|count| *count >= MIN_SAME_MARKS);
+    let is_point = |line: &Line| line.mark.is_some_and(|mark| all >= MIN_MARKS || same(mark));
     let last = lines.iter().rposition(is_point);
     let headlines = lines.iter().filter(|line| is_headline(line)).count();
-    let listed = last.is_none() && headlines >= HEADLINES && headlines * 3 >= lines.len() * 2;
+    let listed = last.is_none() && headlines >= MIN_HEADLINES && headlines * 3 >= lines.len() * 2;
     let mut parts: Vec<Part> = Vec::new();
     let mut head: Option<&str> = None;
     for (at, line) in lines.iter().enumerate() {
@@ -146,9 +146,9 @@ fn inline_points(line: &str) -> Vec<String> {
     const BULLETS: [char; 8] = ['•', '▪', '▫', '◦', '●', '■', '🔹', '🔸'];
     let bullet = BULLETS.into_iter().find(|bullet| line.matches(*bullet).count() >= 2);
     let pieces: Vec<&str> = bullet.map(|bullet| line.split(bullet).collect()).unwrap_or_default();
-    let told = |piece: &&str| piece.split_whitespace().count() >= *HEADLINE_WORDS.start();
+    let is_long = |piece: &&str| piece.split_whitespace().count() >= *HEADLINE_WORDS.start();
     match (bullet, pieces.split_first()) {
-        (Some(bullet), Some((first, points))) if points.iter().all(told) => {
+        (Some(bullet), Some((first, points))) if points.iter().all(is_long) => {
             let first = Some((*first).to_owned()).filter(|first| !first.trim().is_empty());
             first.into_iter().chain(points.iter().map(|point| format!("{bullet} {}", point.trim()))).collect()
         }
@@ -200,7 +200,7 @@ fn is_wrapped(lines: &[&str], width: usize) -> bool {
     }
     let ends_within = || lines.iter().any(|line| sentences::sentences(line).len() > 1);
     let broken = middle > 0 && middle * 4 >= all || filled == all && all > 1 && ends_within();
-    WRAPPED.contains(&width) && full * 10 >= all * FULL && broken
+    WRAPPED_WIDTHS.contains(&width) && full * 10 >= all * MIN_FULL_TENTHS && broken
 }
 
 fn length(text: &str) -> usize {
@@ -208,7 +208,7 @@ fn length(text: &str) -> usize {
 }
 
 fn is_full(line: &str, width: usize) -> bool {
-    length(line) * 10 >= width * FULL
+    length(line) * 10 >= width * MIN_FULL_TENTHS
 }
 
 /// Whether a line can continue the previous one.
@@ -232,6 +232,6 @@ fn is_headline(line: &Line) -> bool {
 fn is_heading(line: &str) -> bool {
     let words = line.split_whitespace().count();
     let figure = line.contains(|c: char| c.is_ascii_digit());
-    let most = if line.ends_with(':') { HEADING } else { HEADING / 2 };
+    let most = if line.ends_with(':') { MAX_HEADING_WORDS } else { MAX_HEADING_WORDS / 2 };
     words <= most && !figure && !line.ends_with(['.', '!', '?', '…', ','])
 }

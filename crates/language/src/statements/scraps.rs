@@ -36,7 +36,7 @@ static ATTRIBUTION: Pattern = Pattern::of(
 );
 
 /// "Attendance: 12,836", "Goals: Smith 2".
-static LABELLED: Pattern = Pattern::of(r"^(?:[\p{L}.-]+ ?){1,4}:\s*[\p{L}\p{N}$€£.,%()\s-]{1,40}$");
+static LABELLED_LINE: Pattern = Pattern::of(r"^(?:[\p{L}.-]+ ?){1,4}:\s*[\p{L}\p{N}$€£.,%()\s-]{1,40}$");
 
 /// Whether it has no checkable claim.
 pub(super) fn is_scrap(sentence: &str) -> bool {
@@ -49,15 +49,15 @@ pub(super) fn is_scrap(sentence: &str) -> bool {
 
 /// Whether it is only an attribution, without a figure or "that".
 fn is_attribution(sentence: &str) -> bool {
-    static TELLS: Parts = Parts::of("statements.scraps.telling");
-    let tells = sentence.contains(|c: char| c.is_ascii_digit()) || TELLS.stands_in(sentence);
-    !tells && ATTRIBUTION.is_match(sentence)
+    static REPORTING_PARTS: Parts = Parts::of("statements.scraps.telling");
+    let has_content = sentence.contains(|c: char| c.is_ascii_digit()) || REPORTING_PARTS.occurs_in(sentence);
+    !has_content && ATTRIBUTION.is_match(sentence)
 }
 
 fn is_label(sentence: &str) -> bool {
     let behind = |text: &str| text.split_once(':').map_or(0, |(_, value)| value.split_whitespace().count());
     // "Минобороны: сбито 50 дронов" states who and what.
-    LABELLED.is_match(sentence)
+    LABELLED_LINE.is_match(sentence)
         && behind(sentence) <= 2
         && entities(sentence, None, &[]).is_empty()
         && sentence.contains(|c: char| c.is_ascii_digit())
@@ -75,14 +75,14 @@ fn is_day(sentence: &str) -> bool {
 
 /// Whether it is speech without speaker or figure: "I said, three months."
 fn is_speech(sentence: &str) -> bool {
-    static SPEAKER: Words = Words::of("statements.scraps.speaker");
+    static SPEAKER_WORDS: Words = Words::of("statements.scraps.speaker");
     let first = verbs::words(sentence).into_iter().next().unwrap_or_default();
-    let speaks = SPEAKER.has(&first);
+    let is_first_person = SPEAKER_WORDS.has(&first);
     // About a person: "We can confirm that Igor Sechin left Russia".
-    speaks && !sentence.contains(|c: char| c.is_ascii_digit()) && !names_someone(sentence)
+    is_first_person && !sentence.contains(|c: char| c.is_ascii_digit()) && !has_name(sentence)
 }
 
-fn names_someone(sentence: &str) -> bool {
+fn has_name(sentence: &str) -> bool {
     entities(sentence, None, &[]).iter().any(|name| name.kind != EntityKind::Misc)
 }
 

@@ -254,7 +254,7 @@ fn what_cannot_be_checked_alone_comes_with_the_sentence_it_leans_on() {
 }
 
 #[test]
-fn nobody_is_given_what_is_another_things() {
+fn person_gets_no_pronoun_of_a_thing() {
     // "She" is the party, "he" the treaty, "it" the video.
     for (text, wrong) in [
         (

@@ -101,12 +101,12 @@ fn what_is_no_date_stays_none() {
 }
 
 #[test]
-fn what_was_not_said_is_kept() {
-    let said = |text: &str| parse_dated(text).map(|parsed| (parsed.has_time, parsed.has_zone));
-    assert_eq!(said("2026-11-18"), Some((false, false)));
-    assert_eq!(said("2026-11-18T07:15"), Some((true, false)));
-    assert_eq!(said("2026-11-18T07:15Z"), Some((true, true)));
-    assert_eq!(said("18.11.2026 07:15 Uhr"), Some((true, false)));
+fn missing_time_and_zone_stay_missing() {
+    let precision = |text: &str| parse_dated(text).map(|parsed| (parsed.has_time, parsed.has_zone));
+    assert_eq!(precision("2026-11-18"), Some((false, false)));
+    assert_eq!(precision("2026-11-18T07:15"), Some((true, false)));
+    assert_eq!(precision("2026-11-18T07:15Z"), Some((true, true)));
+    assert_eq!(precision("18.11.2026 07:15 Uhr"), Some((true, false)));
 }
 
 #[test]

@@ -122,8 +122,9 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
 }
 
 fn expectations(file: &Path, bytes: &[u8]) -> Vec<Expectation> {
-    let beside = ["serde.json", "json"].map(|end| file.with_extension(end)).into_iter().find(|path| path.exists());
-    match beside.filter(|path| path != file) {
+    let expected_file =
+        ["serde.json", "json"].map(|end| file.with_extension(end)).into_iter().find(|path| path.exists());
+    match expected_file.filter(|path| path != file) {
         Some(path) => {
             serde_json::from_slice(&std::fs::read(path).unwrap()).map(|json| of_json(&json)).unwrap_or_default()
         }
@@ -132,7 +133,7 @@ fn expectations(file: &Path, bytes: &[u8]) -> Vec<Expectation> {
 }
 
 /// Compares the visible text, without markup and white space.
-fn met(read: &Read, expected: &Expectation, base: &Url) -> bool {
+fn met(read: &ParsedFeed, expected: &Expectation, base: &Url) -> bool {
     let same = |own: Option<&str>| {
         let (own, other) = (clipped(own.unwrap_or_default(), usize::MAX), clipped(&expected.value, usize::MAX));
         own == other

@@ -6,7 +6,7 @@ fn url() -> Url {
     Url::parse("https://news.example/rss/all.xml").unwrap()
 }
 
-fn read(text: &str) -> Result<Feed, NoFeed> {
+fn read(text: &str) -> Result<Feed, FeedError> {
     read_feed(text.as_bytes(), Some("text/xml"), &url())
 }
 
@@ -96,13 +96,13 @@ fn a_russian_feed_in_windows_1251_is_read_whatever_it_declares() {
 
 #[test]
 fn a_page_and_an_empty_body_are_no_feed() {
-    assert_eq!(read("<!doctype html><html><body>Sign in</body></html>"), Err(NoFeed::WebPage));
-    assert_eq!(read("  \n"), Err(NoFeed::Empty));
-    assert_eq!(read("nothing here"), Err(NoFeed::Other));
+    assert_eq!(read("<!doctype html><html><body>Sign in</body></html>"), Err(FeedError::WebPage));
+    assert_eq!(read("  \n"), Err(FeedError::Empty));
+    assert_eq!(read("nothing here"), Err(FeedError::Other));
     for (head, piece) in [("<rss><channel>", "<item>"), ("<rss><channel><item><title>", "<"), ("{\"items\":[", "{},")] {
-        assert_eq!(read(&format!("{head}{}", piece.repeat(250_000))), Err(NoFeed::TooCostly), "{piece}");
+        assert_eq!(read(&format!("{head}{}", piece.repeat(250_000))), Err(FeedError::TooCostly), "{piece}");
     }
-    assert_eq!(read(r#"{"version":"1"}"#), Err(NoFeed::Other));
+    assert_eq!(read(r#"{"version":"1"}"#), Err(FeedError::Other));
     assert!(read(&rss("")).unwrap().entries.is_empty(), "a feed without entries is a feed");
 }
 
@@ -158,7 +158,7 @@ fn a_json_feed_is_read_and_its_authors_are_not_copied() {
     assert!(!kept.contains("authors") && kept.matches("{}").count() < MAX_ENTRIES, "{} bytes", kept.len());
     let entry = only(&text);
     assert_eq!((entry.title.as_str(), entry.summary.as_str()), ("A", "b"));
-    assert_eq!(read(r#"{"error":"<html><title>Sign in</title>"}"#), Err(NoFeed::WebPage));
+    assert_eq!(read(r#"{"error":"<html><title>Sign in</title>"}"#), Err(FeedError::WebPage));
 }
 
 #[test]

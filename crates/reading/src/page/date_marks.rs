@@ -32,7 +32,7 @@ pub(crate) enum DateKind {
     /// Text of a small element with a class for dates.
     Labelled,
     /// A line that names it as publication date.
-    Said,
+    Stated,
     /// A short separate line that may be a date.
     Line,
     /// The date at the start of a paragraph, as agencies write it.
@@ -47,9 +47,9 @@ static DATE_CLASS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static MODIFIED_CLASS: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)modif|updat|aktualis|lastchange|edited|maj\b|comment").ok());
 /// Nodes visited in the line around a date.
-const LINE_VISITED: usize = 100;
+const MAX_LINE_VISITED: usize = 100;
 /// Words in the names of elements with other texts.
-const OF_ANOTHER: [&str; 19] = [
+const FOREIGN_WORDS: [&str; 19] = [
     "infobox",
     "teaser",
     "teasers",
@@ -72,10 +72,10 @@ const OF_ANOTHER: [&str; 19] = [
 ];
 
 /// "Published on" in the supported languages, and German "Stand" ("as of").
-static SAYS_PUBLISHED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static PUBLISHED_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:published|posted|veröffentlicht|erschienen|publié|publicado|pubblicato|gepubliceerd|opublikowano|опубликован[оа]?|опубліковано|дата публикации|дата публікації|datum|(?-i:Stand))\b").ok()
 });
-static SAYS_MODIFIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static MODIFIED_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:updated|modified|edited|changed|aktualisiert|geändert|änderung|bearbeitet|editiert|mis à jour|modifié|actualizado|aggiornat[oa]|atualizado|bijgewerkt|zaktualizowano|обновлен[оа]?|изменен[оа]?|оновлено|змінено)\b").ok()
 });
 static DATELINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -84,7 +84,7 @@ static DATELINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     )
     .ok()
 });
-static IN_SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static SCRIPT_DATE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"^"(?:date_?[Pp]ublished|(?:first_?)?[Pp]ublished(?:_?(?:[Aa]t|[Dd]ate|[Tt]ime|[Oo]n))?|[Pp]ublish_?[Dd]ate)"\s*:\s*"(\d{4}-\d{2}-\d{2}[^"]{0,30})""#).ok()
 });
 
@@ -135,10 +135,10 @@ impl Page {
         if in_link && !digit_first && line.chars().filter(|letter| letter.is_alphabetic()).count() > 20 {
             return;
         }
-        let kind = if is_match(&SAYS_MODIFIED, &line) {
+        let kind = if is_match(&MODIFIED_TEXT, &line) {
             DateKind::Modified
-        } else if is_match(&SAYS_PUBLISHED, &line) {
-            DateKind::Said
+        } else if is_match(&PUBLISHED_TEXT, &line) {
+            DateKind::Stated
         } else {
             DateKind::Line
         };
@@ -160,7 +160,7 @@ impl Page {
         // Searching for this common part is many times faster than the pattern.
         let found = script.match_indices("ublish").find_map(|(at, _)| {
             let key = script.get(at.saturating_sub(12)..at)?.rfind('"')? + at.saturating_sub(12);
-            IN_SCRIPT.as_ref()?.captures(text::cut(script.get(key..)?, 120))
+            SCRIPT_DATE.as_ref()?.captures(text::cut(script.get(key..)?, 120))
         });
         if let Some(value) = found.and_then(|found| found.get(1)) {
             self.note_mark(DateKind::Script, value.as_str().to_owned(), false);
@@ -176,14 +176,14 @@ impl Page {
         let property = attribute("itemprop").unwrap_or_default();
         let (class, id) = (names(attribute("class")), names(attribute("id")));
         let (class, id) = (class.as_ref(), id.as_ref());
-        let says_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
+        let is_modified = is_match(&MODIFIED_CLASS, class) || is_match(&MODIFIED_CLASS, id);
         let kind = if property.contains("datePublished") || attribute("pubdate").is_some() || property == "dateCreated"
         {
             DateKind::Published
         } else if property.contains("dateModified") {
             DateKind::Modified
         } else if name == "time" {
-            if says_modified { DateKind::Modified } else { DateKind::Time }
+            if is_modified { DateKind::Modified } else { DateKind::Time }
         } else if matches!(
             name,
             "h2" | "h3"
@@ -209,7 +209,7 @@ impl Page {
                 | "td"
         ) && (is_match(&DATE_CLASS, class) || is_match(&DATE_CLASS, id))
         {
-            if says_modified { DateKind::Modified } else { DateKind::Labelled }
+            if is_modified { DateKind::Modified } else { DateKind::Labelled }
         } else {
             return;
         };
@@ -223,8 +223,8 @@ impl Page {
         // A longer value is a block of text.
         if value.len() < 130 && value.chars().any(|c| c.is_ascii_digit()) {
             let kind = if kind != DateKind::Published
-                && is_match(&SAYS_MODIFIED, &value)
-                && !is_match(&SAYS_PUBLISHED, &value)
+                && is_match(&MODIFIED_TEXT, &value)
+                && !is_match(&PUBLISHED_TEXT, &value)
             {
                 DateKind::Modified
             } else {
@@ -244,7 +244,7 @@ fn runs_on(node: &NodeRef<'_>) -> bool {
     }
     let before = std::iter::successors(inline.prev_sibling(), NodeRef::prev_sibling);
     let after = std::iter::successors(inline.next_sibling(), NodeRef::next_sibling);
-    let mut visits = LINE_VISITED;
+    let mut visits = MAX_LINE_VISITED;
     let mut length = |text: usize, node: NodeRef<'_>| text + length_of(&node, &mut visits);
     let before = before.take(20).take_while(|node| !is_block(node)).fold(0, &mut length);
     before + after.take(20).take_while(|node| !is_block(node)).fold(0, length) > 80
@@ -273,7 +273,7 @@ fn is_of_another(node: &NodeRef<'_>) -> bool {
                     matches!(&*attribute.name.local, "class" | "id")
                         && parted(text::cut(&attribute.value, MAX_NAMES))
                             .split(|letter: char| !letter.is_ascii_alphanumeric())
-                            .any(|word| OF_ANOTHER.iter().any(|name| word.eq_ignore_ascii_case(name)))
+                            .any(|word| FOREIGN_WORDS.iter().any(|name| word.eq_ignore_ascii_case(name)))
                 })
         })
     })

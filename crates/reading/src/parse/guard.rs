@@ -14,10 +14,10 @@ use crate::work::Work;
 /// Different long element names per page. The parser stores every name in a table with few rows.
 const MAX_NAMES: usize = 2_000;
 /// Shorter names are stored inline.
-const SHORT_NAME: usize = 7;
+const MAX_INLINE_NAME: usize = 7;
 
 /// Attributes that a module reads.
-const KEPT: [&str; 25] = [
+const KEPT_ATTRIBUTES: [&str; 25] = [
     "action",
     "aria-hidden",
     "class",
@@ -45,12 +45,13 @@ const KEPT: [&str; 25] = [
     "xml:lang",
 ];
 /// Attributes kept on formatting elements. The parser compares each with those of all open ones.
-const KEPT_OF_FORMATTING: [&str; 8] = ["class", "content", "datetime", "hidden", "href", "id", "itemprop", "style"];
+const KEPT_FORMATTING_ATTRIBUTES: [&str; 8] =
+    ["class", "content", "datetime", "hidden", "href", "id", "itemprop", "style"];
 
 /// The last output of the tokenizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
-    Nothing,
+pub(super) enum LastToken {
+    None,
     Text,
     Tag,
     /// A comment or a declaration.
@@ -61,7 +62,7 @@ pub(super) struct Guard<'w> {
     builder: TreeBuilder<Handle, CountedDocument<'w>>,
     scan: RefCell<Scan>,
     names: RefCell<HashSet<u64>>,
-    pub(super) given: Cell<Given>,
+    pub(super) last_token: Cell<LastToken>,
 }
 
 impl<'w> Guard<'w> {
@@ -71,7 +72,7 @@ impl<'w> Guard<'w> {
             builder: TreeBuilder::new(CountedDocument::new(work), options),
             scan: RefCell::default(),
             names: RefCell::default(),
-            given: Cell::new(Given::Nothing),
+            last_token: Cell::new(LastToken::None),
         }
     }
 
@@ -86,7 +87,7 @@ impl<'w> Guard<'w> {
     /// Removes unused attributes; false if the whole tag must be dropped.
     fn keep(&self, tag: &mut Tag) -> bool {
         let (name, work) = (tag.name.clone(), self.work());
-        if name.len() > SHORT_NAME {
+        if name.len() > MAX_INLINE_NAME {
             let mut names = self.names.borrow_mut();
             let hash = name_hash(&name);
             if names.len() >= MAX_NAMES && !names.contains(&hash) {
@@ -95,7 +96,7 @@ impl<'w> Guard<'w> {
             names.insert(hash);
         }
         if tag.kind == TagKind::StartTag {
-            let kept: &[&str] = if is_formatting(&name) { &KEPT_OF_FORMATTING } else { &KEPT };
+            let kept: &[&str] = if is_formatting(&name) { &KEPT_FORMATTING_ATTRIBUTES } else { &KEPT_ATTRIBUTES };
             work.spend(tag.attrs.len());
             tag.attrs.retain(|attribute| kept.contains(&&*attribute.name.local));
             if is_formatting(&name) {
@@ -113,22 +114,22 @@ impl TokenSink for Guard<'_> {
         let token = match token {
             Token::ParseError(_) => return TokenSinkResult::Continue,
             Token::CommentToken(_) => {
-                self.given.set(Given::Other);
+                self.last_token.set(LastToken::Other);
                 return TokenSinkResult::Continue;
             }
             Token::DoctypeToken(_) => {
-                self.given.set(Given::Other);
+                self.last_token.set(LastToken::Other);
                 token
             }
             Token::TagToken(mut tag) => {
-                self.given.set(Given::Tag);
+                self.last_token.set(LastToken::Tag);
                 if !self.keep(&mut tag) {
                     return TokenSinkResult::Continue;
                 }
                 Token::TagToken(tag)
             }
             Token::CharacterTokens(_) | Token::NullCharacterToken | Token::EOFToken => {
-                self.given.set(Given::Text);
+                self.last_token.set(LastToken::Text);
                 token
             }
         };

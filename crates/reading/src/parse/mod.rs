@@ -15,7 +15,7 @@ use html5ever::TokenizerResult;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
-use self::guard::{Given, Guard};
+use self::guard::{Guard, LastToken};
 use super::work::{TooCostly, Work};
 
 /// The parser compares all attributes of a tag in pairs. A tag with more loses all of them.
@@ -66,12 +66,12 @@ impl Feeder<'_, '_> {
         self.html.as_bytes().get(at).copied()
     }
 
-    fn given(&self) -> Given {
-        self.tokenizer.sink.given.get()
+    fn last_token(&self) -> LastToken {
+        self.tokenizer.sink.last_token.get()
     }
 
     fn feed(&self, piece: StrTendril) {
-        self.tokenizer.sink.given.set(Given::Nothing);
+        self.tokenizer.sink.last_token.set(LastToken::None);
         self.queue.push_back(piece);
         // The tokenizer pauses after each script, so that a browser can run it.
         while !matches!(self.tokenizer.feed(&self.queue), TokenizerResult::Done) {}
@@ -106,9 +106,9 @@ impl Feeder<'_, '_> {
                 Some(b'>') if slash == 1 => return self.feed_to(self.at + 2),
                 Some(next) if slash == 1 || matches!(next, b'!' | b'?') => {
                     self.feed_to(self.at + slash + 1);
-                    match self.given() {
-                        Given::Nothing => return self.read_comment(),
-                        Given::Text if next == b'<' => {}
+                    match self.last_token() {
+                        LastToken::None => return self.read_comment(),
+                        LastToken::Text if next == b'<' => {}
                         _ => return,
                     }
                 }
@@ -126,15 +126,15 @@ impl Feeder<'_, '_> {
         let name = rest.iter().position(is_end).map_or(self.html.len(), |at| self.at + at + 2);
         self.feed_to(name);
         let last = self.byte(self.at.saturating_sub(1));
-        match self.given() {
-            Given::Text => return last == Some(b'<'),
-            Given::Tag | Given::Other => return false,
-            Given::Nothing => {}
+        match self.last_token() {
+            LastToken::Text => return last == Some(b'<'),
+            LastToken::Tag | LastToken::Other => return false,
+            LastToken::None => {}
         }
         let inside = match last {
-            Some(b'/') => InTag::Slash,
-            Some(b'<') => InTag::Name,
-            _ => InTag::Between,
+            Some(b'/') => TagState::Slash,
+            Some(b'<') => TagState::Name,
+            _ => TagState::Between,
         };
         let tag = self.html.as_bytes().get(self.at..).unwrap_or_default();
         let (length, attributes) = tag_end(tag, inside);
@@ -144,7 +144,7 @@ impl Feeder<'_, '_> {
             self.feed(StrTendril::from(">"));
             self.at += length;
         }
-        if self.given() == Given::Nothing && self.at < self.html.len() {
+        if self.last_token() == LastToken::None && self.at < self.html.len() {
             // The tokenizer's state differs from ours, so that attributes cannot be counted.
             self.tokenizer.sink.work().spend_all();
         }
@@ -152,7 +152,7 @@ impl Feeder<'_, '_> {
     }
 
     fn read_comment(&mut self) {
-        while self.given() == Given::Nothing && self.at < self.html.len() {
+        while self.last_token() == LastToken::None && self.at < self.html.len() {
             let end = self.find('>', self.at).map_or(self.html.len(), |at| at + 1);
             self.feed_to(end);
         }
@@ -161,7 +161,7 @@ impl Feeder<'_, '_> {
 
 /// The position in a tag, as in the tokenizer of the HTML standard.
 #[derive(Clone, Copy)]
-enum InTag {
+enum TagState {
     Name,
     Between,
     Slash,
@@ -174,30 +174,32 @@ enum InTag {
 }
 
 /// Returns the tag's length in bytes with its `>`, and the number of its attributes.
-fn tag_end(bytes: &[u8], inside: InTag) -> (usize, usize) {
+fn tag_end(bytes: &[u8], inside: TagState) -> (usize, usize) {
     let (mut inside, mut attributes) = (inside, 0);
     for (at, byte) in bytes.iter().copied().enumerate() {
-        if let InTag::Quoted(quote) = inside {
+        if let TagState::Quoted(quote) = inside {
             if byte == quote {
-                inside = InTag::BehindQuote;
+                inside = TagState::BehindQuote;
             }
             continue;
         }
         inside = match (inside, byte) {
             (_, b'>') => return (at + 1, attributes),
-            (InTag::Name | InTag::Value | InTag::BehindQuote | InTag::Slash, _) if byte.is_ascii_whitespace() => {
-                InTag::Between
+            (TagState::Name | TagState::Value | TagState::BehindQuote | TagState::Slash, _)
+                if byte.is_ascii_whitespace() =>
+            {
+                TagState::Between
             }
-            (InTag::Attribute, _) if byte.is_ascii_whitespace() => InTag::BehindAttribute,
-            (InTag::BeforeValue, b'"' | b'\'') => InTag::Quoted(byte),
-            (InTag::BeforeValue, _) if !byte.is_ascii_whitespace() => InTag::Value,
-            (InTag::Attribute | InTag::BehindAttribute, b'=') => InTag::BeforeValue,
-            (state, b'/') if !matches!(state, InTag::Value | InTag::BeforeValue) => InTag::Slash,
-            (InTag::Between | InTag::Slash | InTag::BehindAttribute | InTag::BehindQuote, _)
+            (TagState::Attribute, _) if byte.is_ascii_whitespace() => TagState::BehindAttribute,
+            (TagState::BeforeValue, b'"' | b'\'') => TagState::Quoted(byte),
+            (TagState::BeforeValue, _) if !byte.is_ascii_whitespace() => TagState::Value,
+            (TagState::Attribute | TagState::BehindAttribute, b'=') => TagState::BeforeValue,
+            (state, b'/') if !matches!(state, TagState::Value | TagState::BeforeValue) => TagState::Slash,
+            (TagState::Between | TagState::Slash | TagState::BehindAttribute | TagState::BehindQuote, _)
                 if !byte.is_ascii_whitespace() =>
             {
                 attributes += 1;
-                InTag::Attribute
+                TagState::Attribute
             }
             _ => inside,
         };

@@ -16,14 +16,14 @@ const MAX_FORMATTING: usize = 64;
 /// Estimate of the parser's open elements.
 #[derive(Default)]
 pub(super) struct Scan {
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// Formatting tags whose block was closed first.
     dangling: usize,
     formatting: usize,
     foreign: usize,
 }
 
-struct Open {
+struct OpenElement {
     hash: u64,
     rank: u8,
     kind: Kind,
@@ -73,7 +73,7 @@ impl Scan {
         }
         // Closing tags look back no further.
         if self.open.len() < MAX_DEPTH * 2 {
-            self.open.push(Open { hash, rank, kind, kept: keep });
+            self.open.push(OpenElement { hash, rank, kind, kept: keep });
         }
         keep
     }

@@ -164,8 +164,8 @@ impl TreeSink for CountedDocument<'_> {
     }
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
-        let beside = self.depth(sibling);
-        self.place(&child, Depth { tree: beside.tree, open: beside.open + 1 });
+        let depth = self.depth(sibling);
+        self.place(&child, Depth { tree: depth.tree, open: depth.open + 1 });
         self.document.append_before_sibling(&sibling.id, plain(child));
         self.work.spend(2);
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::work::STEPS;
+use crate::work::MAX_STEPS;
 
 /// Counts the elements that a selector matches.
 fn count(document: &Document, selector: &str) -> usize {
@@ -105,7 +105,7 @@ fn what_the_parser_would_walk_again_and_again_is_refused() {
         let work = Work::default();
         assert_eq!(document(&page, &work).err(), Some(TooCostly), "{name}");
         // One tag must not take much more than all steps.
-        assert!(work.taken() < STEPS + STEPS / 10, "{name}: {}", work.taken());
+        assert!(work.taken() < MAX_STEPS + MAX_STEPS / 10, "{name}: {}", work.taken());
     }
 }
 
@@ -124,9 +124,9 @@ fn attributes_are_counted_as_the_standard_parts_them() {
         (" <b <c>", 2),
         (" a=/b/c >", 1),
     ] {
-        assert_eq!(tag_end(format!("{tag}rest").as_bytes(), InTag::Between), (tag.len(), attributes), "{tag}");
+        assert_eq!(tag_end(format!("{tag}rest").as_bytes(), TagState::Between), (tag.len(), attributes), "{tag}");
     }
-    assert_eq!(tag_end(b" a='never closed", InTag::Between).0, 16);
+    assert_eq!(tag_end(b" a='never closed", TagState::Between).0, 16);
 }
 
 proptest! {

@@ -87,7 +87,7 @@ fn headings_of_the_site_are_no_titles() {
 }
 
 #[test]
-fn what_leads_home_is_the_site_s_name_only_where_it_stands_whole() {
+fn home_link_is_the_site_name_only_when_it_is_whole() {
     for (banner, tag, expected) in [
         ("Home", "Rain falls in Spain - at home and abroad", "Rain falls in Spain - at home and abroad"),
         ("Home", "Rain falls in Spain - Home", "Rain falls in Spain"),

@@ -14,7 +14,7 @@ use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::store::RuleChangeAction;
 
 const COLUMNS: [&str; 5] = ["domain", "list", "credibility", "source_type", "why"];
@@ -140,7 +140,7 @@ fn rule(
 /// Maximum rules of one edit.
 const AT_ONCE: usize = 100;
 
-pub(crate) async fn imported(app: &App, who: &Who, text: &str, dry_run: bool) -> Result<Imported, Problem> {
+pub(crate) async fn imported(app: &App, who: &Actor, text: &str, dry_run: bool) -> Result<Imported, Problem> {
     let services = &app.services;
     let mut done = Imported::default();
     let mut rules = Vec::new();

@@ -11,17 +11,21 @@ use crate::http::checking;
 use crate::http::extract::ApiPath;
 use crate::http::problem::Problem;
 use crate::http::routes::List;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::store::EarlierVerdict;
 
 /// Re-evaluates an item, even if it has a result.
-pub(crate) async fn judged(app: &App, who: &Who, id: &str) -> Result<ItemResult, Problem> {
+pub(crate) async fn judged(app: &App, who: &Actor, id: &str) -> Result<ItemResult, Problem> {
     let (item, sent_at) = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
     who.did(app, "item.again", id, None).await;
     checking::again(app, item, sent_at).await
 }
 
-pub(super) async fn again(State(app): State<App>, who: Who, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {
+pub(super) async fn again(
+    State(app): State<App>,
+    who: Actor,
+    ApiPath(id): ApiPath,
+) -> Result<Json<ItemResult>, Problem> {
     judged(&app, &who, &id).await.map(Json)
 }
 

@@ -8,20 +8,20 @@ use serde::de::{DeserializeSeed, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::domain::{Item, Reject};
+use crate::domain::{Item, RejectReason};
 use crate::http::extract::BodyKind;
 
 /// Maximum number of listed rejections; all are counted.
-const MOST_TOLD: usize = 100;
+const MAX_REJECTIONS: usize = 100;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rejected {
-    place: Place,
-    reject: Reject,
+pub(crate) struct Rejection {
+    position: ItemPosition,
+    reject: RejectReason,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ItemPosition {
     /// In an array, from 0.
     Index(usize),
     /// From 1.
@@ -31,8 +31,8 @@ enum Place {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Intake {
     pub(crate) messages: Vec<Vec<u8>>,
-    /// The first [`MOST_TOLD`].
-    rejected: Vec<Rejected>,
+    /// The first [`MAX_REJECTIONS`].
+    rejected: Vec<Rejection>,
     rejected_count: usize,
 }
 
@@ -45,7 +45,7 @@ impl Intake {
         if first == Some(&b'[') {
             return Self::of_array(bytes).unwrap_or_else(|error| {
                 let mut intake = Self::default();
-                intake.reject(Place::Index(0), Reject::NotJson { detail: error.to_string() });
+                intake.reject(ItemPosition::Index(0), RejectReason::NotJson { detail: error.to_string() });
                 intake
             });
         }
@@ -55,7 +55,7 @@ impl Intake {
         }
         // The item's own checks word the error.
         let mut intake = Self::default();
-        intake.take(Place::Index(0), bytes);
+        intake.take(ItemPosition::Index(0), bytes);
         intake
     }
 
@@ -64,7 +64,7 @@ impl Intake {
         for (position, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line = line.trim_ascii();
             if !line.is_empty() {
-                intake.take(Place::Line(position + 1), line);
+                intake.take(ItemPosition::Line(position + 1), line);
             }
         }
         intake
@@ -78,26 +78,26 @@ impl Intake {
         Ok(intake)
     }
 
-    fn take(&mut self, place: Place, message: &[u8]) {
+    fn take(&mut self, position: ItemPosition, message: &[u8]) {
         match Item::parse(message) {
             Ok(_item) => self.messages.push(message.to_vec()),
-            Err(reject) => self.reject(place, reject),
+            Err(reject) => self.reject(position, reject),
         }
     }
 
-    fn reject(&mut self, place: Place, reject: Reject) {
+    fn reject(&mut self, position: ItemPosition, reject: RejectReason) {
         self.rejected_count += 1;
-        if self.rejected.len() < MOST_TOLD {
-            self.rejected.push(Rejected { place, reject });
+        if self.rejected.len() < MAX_REJECTIONS {
+            self.rejected.push(Rejection { position, reject });
         }
     }
 
     /// `[{"index"|"line", "error", "label"}]`, the first hundred.
     pub(crate) fn rejections(&self) -> Vec<Value> {
-        let shown = self.rejected.iter().map(|Rejected { place, reject }| {
-            let (key, number) = match place {
-                Place::Index(index) => ("index", index),
-                Place::Line(line) => ("line", line),
+        let shown = self.rejected.iter().map(|Rejection { position, reject }| {
+            let (key, number) = match position {
+                ItemPosition::Index(index) => ("index", index),
+                ItemPosition::Line(line) => ("line", line),
             };
             json!({key: number, "error": reject.to_string(), "label": reject.label()})
         });
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for ArrayOfItems {
         let mut intake = Intake::default();
         let mut position = 0;
         while let Some(item) = items.next_element::<&RawValue>()? {
-            intake.take(Place::Index(position), item.get().as_bytes());
+            intake.take(ItemPosition::Index(position), item.get().as_bytes());
             position += 1;
         }
         Ok(intake)
@@ -224,9 +224,9 @@ mod tests {
     }
 
     #[test]
-    fn endless_rejections_are_counted_and_not_all_told() {
+    fn intake_counts_all_and_lists_some_rejections_when_they_are_many() {
         let intake = Intake::read(BodyKind::JsonLines, "x\n".repeat(5000).as_bytes());
-        assert_eq!((intake.rejections().len(), intake.rejected()), (MOST_TOLD, 5000));
+        assert_eq!((intake.rejections().len(), intake.rejected()), (MAX_REJECTIONS, 5000));
     }
 
     proptest! {

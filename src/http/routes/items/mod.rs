@@ -113,6 +113,23 @@ pub(crate) const ROUTES: &[Route] = &[
     },
     Route {
         verb: Verb::Get,
+        path: "/api/claims/{id}",
+        access: Access::Read,
+        patience: TimeoutClass::Short,
+        operation: "getClaim",
+        summary: "The item of a claim",
+        parameters: &[Parameter {
+            name: "id",
+            place: Place::Path,
+            about: "the claim_id, like clm_5f2c81d09a3e4b67",
+            schema: text,
+        }],
+        body: None,
+        answer: Answer::json("The claim's item", SchemaGenerator::subschema_for::<ClaimItem>),
+        mount: |method| on(method, claim),
+    },
+    Route {
+        verb: Verb::Get,
         path: "/api/items/{id}/context",
         access: Access::Read,
         patience: TimeoutClass::Short,
@@ -203,6 +220,13 @@ pub(crate) struct ListQuery {
     pub(crate) q: Option<String>,
     pub(crate) cursor: Option<String>,
     pub(crate) limit: Option<i64>,
+}
+
+/// A claim and its item.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ClaimItem {
+    claim_id: String,
+    item_id: String,
 }
 
 /// Lines of an item for a digest or prompt.
@@ -350,6 +374,12 @@ async fn evidence(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<L
         stored(&app, &id).await?;
     }
     Ok(Json(List::whole(passages)))
+}
+
+async fn claim(State(app): State<App>, ApiPath(claim_id): ApiPath) -> Result<Json<ClaimItem>, Problem> {
+    let item_id = app.services.store.item_of_claim(&claim_id).await?;
+    let item_id = item_id.ok_or_else(|| Problem::not_found("no finished item has a claim with this id"))?;
+    Ok(Json(ClaimItem { claim_id, item_id }))
 }
 
 async fn context(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<ItemContext>, Problem> {

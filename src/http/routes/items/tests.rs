@@ -7,7 +7,8 @@ use futures::future::BoxFuture;
 
 use super::*;
 use crate::broker::{
-    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, Published, QueueDepth, QueueError, Settle,
+    DeadLetter, DeadSelection, Delivery, OpenDeadLetter, OutboxMessage, PublishReport, QueueDepth, QueueError,
+    Settlement,
 };
 use crate::http::extract::BodyKind;
 use crate::http::openapi::assert_described;
@@ -27,7 +28,7 @@ impl Queue for Recorder {
         unused()
     }
 
-    fn settle<'a>(&'a self, _delivery: &'a Delivery, _how: Settle) -> BoxFuture<'a, Result<(), QueueError>> {
+    fn settle<'a>(&'a self, _delivery: &'a Delivery, _how: Settlement) -> BoxFuture<'a, Result<(), QueueError>> {
         unused()
     }
 
@@ -41,7 +42,10 @@ impl Queue for Recorder {
         })
     }
 
-    fn publish_results<'a>(&'a self, _messages: &'a [OutboxMessage]) -> BoxFuture<'a, Result<Published, QueueError>> {
+    fn publish_results<'a>(
+        &'a self,
+        _messages: &'a [OutboxMessage],
+    ) -> BoxFuture<'a, Result<PublishReport, QueueError>> {
         unused()
     }
 
@@ -79,7 +83,7 @@ fn intake(body: &str) -> Intake {
 const GOOD: &str = r#"{"schema":1,"item_id":"a","text":"Water boils."}"#;
 
 #[tokio::test]
-async fn good_items_are_queued_beside_bad_ones() {
+async fn good_items_are_queued_when_others_are_bad() {
     let queue = Recorder::default();
     let taken = accept(&queue, QueueName::Factcheck, intake(&format!("{GOOD}\n{{}}\n{GOOD}"))).await.unwrap();
     assert_eq!((taken.accepted, taken.rejected_count), (2, 1));
@@ -88,7 +92,7 @@ async fn good_items_are_queued_beside_bad_ones() {
 }
 
 #[tokio::test]
-async fn without_a_good_item_nothing_is_queued_and_the_reasons_are_told() {
+async fn send_returns_reasons_when_no_item_is_good() {
     let queue = Recorder::default();
     for (body, words) in [("", "holds no item"), ("{}", "does not fit"), ("{}\n{}", "none of the 2 items")] {
         let problem = accept(&queue, QueueName::Enrichment, intake(body)).await.unwrap_err();
@@ -182,8 +186,8 @@ fn upstream_is_named_first_and_three_are_enough() {
     let members = json!([{"channel": "@m1", "item_id": "x"}, {"channel": " "}, {"channel": "@m2"}]);
     let item = stored(None, members, &["@old"]);
     assert_eq!(context_of(item, vec!["@new".into()]).also_reported_by, ["@m1", "@m2", "@old"]);
-    let nobody = stored(None, Value::Null, &[]);
-    let context = context_of(nobody, Vec::new());
+    let bare = stored(None, Value::Null, &[]);
+    let context = context_of(bare, Vec::new());
     assert!(context.also_reported_by.is_empty());
 }
 

@@ -21,7 +21,7 @@ use crate::domain::rules::DomainRules;
 use crate::http::App;
 use crate::http::checking::{self, CheckEvent, CheckRequest};
 use crate::http::events::{named, streamed};
-use crate::http::problem::{AsShown, Problem};
+use crate::http::problem::{PageMarker, Problem};
 use crate::judging::labels;
 use crate::judging::vocabularies::Vocabulary;
 use crate::telemetry::catalogue;
@@ -79,7 +79,7 @@ pub(crate) async fn send(
             let again = Check { claim: form.claim, problem: Some(problem.detail().to_owned()), ..blank(page) };
             let mut response = shown(&again)?;
             *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-            response.extensions_mut().insert(AsShown);
+            response.extensions_mut().insert(PageMarker);
             Ok(response)
         }
         Ok(asked) => {
@@ -110,7 +110,7 @@ pub(crate) async fn stream(
 ) -> Result<Response, Problem> {
     let asked = asked(&form)?;
     let (reader, vocabulary, rules) = (page.reader, vocabulary(&form), Arc::clone(&app.services.rules));
-    let told = checking::told(app, asked).map(move |told| match told {
+    let events = checking::events(app, asked).map(move |event| match event {
         CheckEvent::Stage(stage) => named("stage", &json!({ "stage": stage })),
         CheckEvent::Trace(line) => named("trace", &json!({ "line": line })),
         CheckEvent::Degraded(cause) => {
@@ -119,7 +119,7 @@ pub(crate) async fn stream(
         CheckEvent::Done(result) => card(&result, &form.claim, (vocabulary, &rules.current()), &page),
         CheckEvent::Failed(problem) => named("problem", &problem.shown()),
     });
-    Ok(streamed(told))
+    Ok(streamed(events))
 }
 
 fn card(result: &ItemResult, claim: &str, by: (Vocabulary, &DomainRules), page: &Page) -> Event {

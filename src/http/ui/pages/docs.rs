@@ -37,7 +37,7 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
 }
 
 fn rows(document: &Value) -> Vec<Row> {
-    let said = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut rows = Vec::new();
     for (path, verbs) in document.get("paths").and_then(Value::as_object).into_iter().flatten() {
         for (verb, operation) in verbs.as_object().into_iter().flatten() {
@@ -45,8 +45,8 @@ fn rows(document: &Value) -> Vec<Row> {
             rows.push(Row {
                 verb: verb.to_uppercase(),
                 path: path.clone(),
-                summary: said(operation, "summary"),
-                parameters: parameters.map(|one| (said(one, "name"), said(one, "description"))).collect(),
+                summary: text(operation, "summary"),
+                parameters: parameters.map(|one| (text(one, "name"), text(one, "description"))).collect(),
                 guarded: operation.get("security").is_some(),
             });
         }

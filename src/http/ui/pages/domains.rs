@@ -7,19 +7,17 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use serde::Deserialize;
 
-use super::super::answer::path_of;
 use super::super::chrome::{OwnForm, Page};
 use super::super::shown;
 use crate::domain::rules::{DomainList, DomainRule};
-use crate::domain::verdict::{SourceType, Tier, Verdict};
+use crate::domain::verdict::SourceType;
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::routes::domains::{self as routes, RuleRequest, Turned, VerdictSnapshot, domain_of};
+use crate::http::routes::domains::{self as routes, RuleRequest, domain_of};
 use crate::http::scope::Scope;
-use crate::http::who::Who;
-use crate::judging::labels::{self, ReaderLanguage};
+use crate::http::who::Actor;
 use crate::judging::plain::plain;
-use crate::store::{RuleChange, RuleRecord, UnreadableDomain};
+use crate::store::RuleChange;
 
 #[derive(Debug, Template)]
 #[template(path = "domains.html")]
@@ -29,8 +27,6 @@ struct Domains {
     may_edit: bool,
     planned: Option<Plan>,
     imported: Option<ImportSummary>,
-    edits: Vec<Past>,
-    unreadable: Vec<UnreadableDomain>,
     types: Vec<&'static str>,
 }
 
@@ -38,25 +34,6 @@ struct Domains {
 struct ImportSummary {
     summary: String,
     refused: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Past {
-    id: i64,
-    at: String,
-    who: String,
-    domain: String,
-    before: String,
-    after: String,
-    why: String,
-}
-
-#[derive(Debug)]
-struct Turn {
-    href: String,
-    claim: String,
-    before: String,
-    after: String,
 }
 
 #[derive(Debug)]
@@ -74,22 +51,12 @@ struct Plan {
     before: String,
     after: String,
     pages: i64,
-    turned: Vec<Turn>,
-    looked: usize,
-    more: bool,
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct UndoForm {
-    id: i64,
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct TableForm {
     csv: String,
 }
-
-const HISTORY: i64 = 30;
 
 /// An edit; every field of a form is text.
 #[derive(Debug, Clone, Deserialize)]
@@ -119,31 +86,14 @@ async fn whole(
 ) -> Result<Response, Problem> {
     let store = &app.services.store;
     let (rules, _version) = store.domain_rules().await?;
-    let edits = store.domain_rule_changes(HISTORY).await?;
-    let unreadable = routes::unreadable_domains(app).await?;
     shown(&Domains {
         rows: rules.iter().map(|rule| row(rule, &page)).collect(),
         may_edit: page.visitor.may(Scope::Admin),
         planned,
         imported,
-        edits: edits.iter().map(|edit| past(edit, &page)).collect(),
-        unreadable,
         types: SourceType::ALL.iter().map(|one| one.as_str()).collect(),
         page,
     })
-}
-
-fn past(edit: &RuleRecord, page: &Page) -> Past {
-    let said = |rule: &Option<DomainRule>| rule.as_ref().map_or_else(|| "–".to_owned(), |rule| line(&row(rule, page)));
-    Past {
-        id: edit.id,
-        at: edit.changed_at.format("%Y-%m-%d %H:%M").to_string(),
-        who: plain(&edit.who).into_owned(),
-        before: said(&edit.before),
-        after: said(&edit.after),
-        domain: edit.domain.clone(),
-        why: edit.why.as_deref().map(|why| plain(why).into_owned()).unwrap_or_default(),
-    }
 }
 
 fn row(rule: &DomainRule, page: &Page) -> Row {
@@ -159,7 +109,7 @@ fn row(rule: &DomainRule, page: &Page) -> Row {
 pub(crate) async fn change(
     State(app): State<App>,
     page: Page,
-    who: Who,
+    who: Actor,
     OwnForm(form): OwnForm<RuleForm>,
 ) -> Result<Response, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
@@ -178,49 +128,16 @@ pub(crate) async fn change(
         return Ok(Redirect::to("/domains").into_response());
     }
     let pages = store.sources_under(&rule.domain).await?;
-    let effect = routes::effect_of(&app, &rule.domain, change.after.as_ref()).await?;
     let RuleChange { before, after, .. } = &change;
     let said = |rule: &Option<DomainRule>| rule.as_ref().map_or_else(|| "–".to_owned(), |rule| line(&row(rule, &page)));
-    let plan = Plan {
-        before: said(before),
-        after: said(after),
-        pages,
-        turned: effect.turned.iter().map(|turned| answer(turned, page.reader)).collect(),
-        looked: effect.items,
-        more: effect.more,
-        form: RuleForm { domain: rule.domain, ..form },
-    };
+    let plan = Plan { before: said(before), after: said(after), pages, form: RuleForm { domain: rule.domain, ..form } };
     whole(&app, page, Some(plan), None).await
-}
-
-fn answer(turned: &Turned, reader: ReaderLanguage) -> Turn {
-    let said = |stood: &VerdictSnapshot| {
-        let verdict = Verdict::parse(&stood.verdict).unwrap_or(Verdict::NotEnoughEvidence);
-        let firmness = labels::decisive(verdict, stood.decisive).map(|firm| format!(" ({})", firm.of(reader)));
-        let tier = Tier::parse(&stood.tier).map(|tier| format!(", {}", labels::tier(tier).of(reader)));
-        format!("{}{}{}", labels::verdict(verdict).of(reader), firmness.unwrap_or_default(), tier.unwrap_or_default())
-    };
-    Turn {
-        href: path_of(&turned.item_id),
-        claim: plain(&turned.claim).into_owned(),
-        before: said(&turned.before),
-        after: said(&turned.after),
-    }
-}
-
-pub(crate) async fn undo(
-    State(app): State<App>,
-    who: Who,
-    OwnForm(form): OwnForm<UndoForm>,
-) -> Result<Response, Problem> {
-    routes::undone(&app, &who, form.id).await?;
-    Ok(Redirect::to("/domains").into_response())
 }
 
 pub(crate) async fn import(
     State(app): State<App>,
     page: Page,
-    who: Who,
+    who: Actor,
     OwnForm(form): OwnForm<TableForm>,
 ) -> Result<Response, Problem> {
     let done = routes::imported(&app, &who, &form.csv, false).await?;

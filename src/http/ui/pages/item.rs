@@ -11,7 +11,7 @@ use super::super::answer::{Answer, path_of};
 use super::super::card::look;
 use super::super::chrome::{OwnForm, Page};
 use super::super::shown;
-use super::providers::Nothing;
+use super::providers::EmptyForm;
 use crate::domain::ItemResult;
 use crate::domain::verdict::Verdict;
 use crate::http::App;
@@ -20,7 +20,7 @@ use crate::http::problem::Problem;
 use crate::http::routes::items::again::judged;
 use crate::http::routes::items::reported_channels;
 use crate::http::scope::Scope;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::judging::vocabularies::Vocabulary;
@@ -45,12 +45,12 @@ struct ItemPage {
     path: String,
     may_check: bool,
     passages: String,
-    earlier: Vec<Earlier>,
+    earlier: Vec<EarlierAnswer>,
 }
 
 /// An answer that a later one replaced.
 #[derive(Debug)]
-struct Earlier {
+struct EarlierAnswer {
     at: String,
     colour: &'static str,
     verdict: String,
@@ -61,7 +61,7 @@ struct Earlier {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct VocabularyQuery {
     /// Vocabulary shown in addition to our verdict.
     #[serde(default)]
     vocabulary: String,
@@ -71,9 +71,9 @@ pub(crate) async fn show(
     State(app): State<App>,
     page: Page,
     ApiPath(id): ApiPath,
-    ApiQuery(wanted): ApiQuery<Wanted>,
+    ApiQuery(query): ApiQuery<VocabularyQuery>,
 ) -> Result<Response, Problem> {
-    let vocabulary = Vocabulary::parse(&wanted.vocabulary).unwrap_or(Vocabulary::Ours);
+    let vocabulary = Vocabulary::parse(&query.vocabulary).unwrap_or(Vocabulary::Ours);
     let unknown = || Problem::not_found(page.t("item.unknown"));
     let stored = app.services.store.item_to_show(&id).await?.ok_or_else(unknown)?;
     let result = &stored.result;
@@ -108,11 +108,11 @@ pub(crate) async fn show(
     })
 }
 
-fn past(one: &EarlierVerdict, page: &Page) -> Earlier {
+fn past(one: &EarlierVerdict, page: &Page) -> EarlierAnswer {
     let reader = page.reader;
     let verdict = Verdict::parse(&one.verdict).unwrap_or(Verdict::NotEnoughEvidence);
     let firmness = labels::decisive(verdict, one.decisive).map(|firm| format!(" ({})", firm.of(reader)));
-    Earlier {
+    EarlierAnswer {
         at: one.evaluated_at.format("%Y-%m-%d %H:%M").to_string(),
         colour: look(verdict).0,
         verdict: format!("{}{}", labels::verdict(verdict).of(reader), firmness.unwrap_or_default()),
@@ -124,9 +124,9 @@ fn past(one: &EarlierVerdict, page: &Page) -> Earlier {
 
 pub(crate) async fn again(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiPath(id): ApiPath,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
     judged(&app, &who, &id).await?;
     Ok(Redirect::to(&path_of(&id)).into_response())

@@ -155,17 +155,17 @@ async fn lines_of(store: &Store, found: &FoundPage<ItemSummary>) -> Result<Strin
 
 /// Removes empty fields, which forms also send.
 fn without_blanks(query: ListQuery) -> ListQuery {
-    let said = |field: Option<String>| field.filter(|text| !text.trim().is_empty());
+    let filled = |field: Option<String>| field.filter(|text| !text.trim().is_empty());
     ListQuery {
-        status: said(query.status),
-        tier: said(query.tier),
-        verdict: said(query.verdict),
-        firmness: said(query.firmness),
-        channel: said(query.channel),
-        language: said(query.language),
-        since: said(query.since),
-        q: said(query.q),
-        cursor: said(query.cursor),
+        status: filled(query.status),
+        tier: filled(query.tier),
+        verdict: filled(query.verdict),
+        firmness: filled(query.firmness),
+        channel: filled(query.channel),
+        language: filled(query.language),
+        since: filled(query.since),
+        q: filled(query.q),
+        cursor: filled(query.cursor),
         ..query
     }
 }

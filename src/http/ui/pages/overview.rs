@@ -11,7 +11,7 @@ use axum::response::Response;
 use super::super::card::look;
 use super::super::chart::{Chart, HOURS, hour_of, stacked};
 use super::super::chrome::Page;
-use super::super::reliability::{Stated, stated};
+use super::super::reliability::{ReliabilityBin, bins};
 use super::super::shown;
 use crate::domain::verdict::{Tier, Verdict};
 use crate::http::App;
@@ -29,7 +29,7 @@ struct OverviewPage {
     verdicts: Vec<Count>,
     tiers: Vec<Count>,
     gaps: Vec<Count>,
-    stated: Vec<Stated>,
+    stated: Vec<ReliabilityBin>,
     models: Vec<(&'static str, String)>,
     languages: Vec<(&'static str, &'static str)>,
 }
@@ -57,7 +57,7 @@ pub(crate) async fn show(State(app): State<App>, page: Page) -> Result<Response,
         verdicts: verdicts(&overview, &page),
         tiers: tiers(&overview, &page),
         gaps: gaps(&overview, &page),
-        stated: stated(),
+        stated: bins(),
         models: models(&overview.models, &page),
         languages: overview.models.languages.iter().map(|one| (one.language, page.t(read_by(one.by)))).collect(),
         page,

@@ -17,7 +17,7 @@ use crate::http::problem::Problem;
 use crate::http::routes::overview::day_before;
 use crate::http::routes::providers::ask_again;
 use crate::http::scope::Scope;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::judging::labels;
 use crate::judging::plain::plain;
 use crate::pipeline::ProviderStanding;
@@ -54,7 +54,7 @@ struct Row {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyForm {}
 
 pub(crate) async fn show(State(app): State<App>, page: Page, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     let services = &app.services;
@@ -128,9 +128,9 @@ fn state_key(state: &str) -> &'static str {
 
 pub(crate) async fn reset(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     ApiPath(name): ApiPath,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
     ask_again(&app, &who, &name).await?;
     Ok(Redirect::to("/providers?done").into_response())

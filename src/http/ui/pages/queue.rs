@@ -11,14 +11,14 @@ use serde::Deserialize;
 
 use super::super::chrome::{OwnForm, Page};
 use super::super::shown;
-use super::providers::Nothing;
+use super::providers::EmptyForm;
 use crate::broker::DeadLetter;
 use crate::http::App;
 use crate::http::problem::Problem;
-use crate::http::routes::dead::{Move, Selection, moved};
+use crate::http::routes::dead::{LetterAction, Selection, moved};
 use crate::http::routes::overview::{Waiting, waiting};
 use crate::http::routes::webhooks;
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::{DeadWebhookMessage, Webhook};
 
@@ -114,9 +114,9 @@ fn visible(c: char) -> char {
 
 pub(crate) async fn act(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     Path((id, action)): Path<(String, String)>,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
     moved(&app, &who, &Selection::of_ids(vec![id]), how(&action)?).await?;
     Ok(Redirect::to("/queue").into_response())
@@ -124,7 +124,7 @@ pub(crate) async fn act(
 
 pub(crate) async fn act_on_reason(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     Path(action): Path<String>,
     OwnForm(form): OwnForm<ReasonForm>,
 ) -> Result<Response, Problem> {
@@ -134,36 +134,36 @@ pub(crate) async fn act_on_reason(
 
 pub(crate) async fn act_on_message(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     Path((id, action)): Path<(String, String)>,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
-    webhooks::moved(&app, &who, &webhooks::Selection::of_id(vec![id]), webhook_move(&action)?).await?;
+    webhooks::moved(&app, &who, &webhooks::Selection::of_id(vec![id]), webhook_action(&action)?).await?;
     Ok(Redirect::to("/queue").into_response())
 }
 
 pub(crate) async fn act_on_webhook(
     State(app): State<App>,
-    who: Who,
+    who: Actor,
     Path((name, action)): Path<(String, String)>,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
-    webhooks::moved(&app, &who, &webhooks::Selection::of_webhook(name), webhook_move(&action)?).await?;
+    webhooks::moved(&app, &who, &webhooks::Selection::of_webhook(name), webhook_action(&action)?).await?;
     Ok(Redirect::to("/queue").into_response())
 }
 
-fn webhook_move(action: &str) -> Result<webhooks::Move, Problem> {
+fn webhook_action(action: &str) -> Result<webhooks::MessageAction, Problem> {
     match action {
-        "retry" => Ok(webhooks::Move::Retry),
-        "drop" => Ok(webhooks::Move::Drop),
+        "retry" => Ok(webhooks::MessageAction::Retry),
+        "drop" => Ok(webhooks::MessageAction::Drop),
         _ => Err(Problem::not_found("a message is sent again or dropped")),
     }
 }
 
-fn how(action: &str) -> Result<Move, Problem> {
+fn how(action: &str) -> Result<LetterAction, Problem> {
     match action {
-        "requeue" => Ok(Move::Requeue),
-        "drop" => Ok(Move::Drop),
+        "requeue" => Ok(LetterAction::Requeue),
+        "drop" => Ok(LetterAction::Drop),
         _ => Err(Problem::not_found("a dead letter is sent again or dropped")),
     }
 }

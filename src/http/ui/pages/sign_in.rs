@@ -13,10 +13,10 @@ use serde::Deserialize;
 use super::super::chrome::{LANGUAGE, OwnForm, Page};
 use super::super::shown;
 use super::super::words::{code, reader_of};
-use super::providers::Nothing;
+use super::providers::EmptyForm;
 use crate::http::auth::{Authenticator, Principal};
 use crate::http::extract::ApiQuery;
-use crate::http::problem::{AsShown, Problem};
+use crate::http::problem::{PageMarker, Problem};
 use crate::http::session;
 
 const LANGUAGE_SECONDS: u32 = 31_536_000;
@@ -30,7 +30,7 @@ struct SignIn {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Back {
+pub(crate) struct BackQuery {
     #[serde(default)]
     back: String,
 }
@@ -43,13 +43,13 @@ pub(crate) struct TokenForm {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Speech {
+pub(crate) struct LanguageForm {
     to: String,
     #[serde(default)]
     back: String,
 }
 
-pub(crate) async fn show(page: Page, ApiQuery(Back { back }): ApiQuery<Back>) -> Result<Response, Problem> {
+pub(crate) async fn show(page: Page, ApiQuery(BackQuery { back }): ApiQuery<BackQuery>) -> Result<Response, Problem> {
     if !page.could_sign_in() {
         return Ok(Redirect::to(own_path(&back)).into_response());
     }
@@ -58,32 +58,32 @@ pub(crate) async fn show(page: Page, ApiQuery(Back { back }): ApiQuery<Back>) ->
 
 pub(crate) async fn send(
     page: Page,
-    Extension(doorman): Extension<Arc<Authenticator>>,
+    Extension(authenticator): Extension<Arc<Authenticator>>,
     Extension(visitor): Extension<Principal>,
     OwnForm(form): OwnForm<TokenForm>,
 ) -> Result<Response, Problem> {
-    if let Some(secret) = doorman.sign_in(&form.token).await? {
+    if let Some(secret) = authenticator.sign_in(&form.token).await? {
         // The new session replaces this one.
-        doorman.sign_out(&visitor).await?;
+        authenticator.sign_out(&visitor).await?;
         return with_cookie(Redirect::to(own_path(&form.back)), &session::set(&secret));
     }
     let problem = Some(page.t("signin.wrong"));
     let mut response = shown(&SignIn { page, problem, back: form.back })?;
     *response.status_mut() = StatusCode::UNAUTHORIZED;
-    response.extensions_mut().insert(AsShown);
+    response.extensions_mut().insert(PageMarker);
     Ok(response)
 }
 
 pub(crate) async fn out(
-    Extension(doorman): Extension<Arc<Authenticator>>,
+    Extension(authenticator): Extension<Arc<Authenticator>>,
     Extension(visitor): Extension<Principal>,
-    OwnForm(Nothing {}): OwnForm<Nothing>,
+    OwnForm(EmptyForm {}): OwnForm<EmptyForm>,
 ) -> Result<Response, Problem> {
-    doorman.sign_out(&visitor).await?;
+    authenticator.sign_out(&visitor).await?;
     with_cookie(Redirect::to("/sign-in"), &session::forget())
 }
 
-pub(crate) async fn language(ApiQuery(Speech { to, back }): ApiQuery<Speech>) -> Result<Response, Problem> {
+pub(crate) async fn language(ApiQuery(LanguageForm { to, back }): ApiQuery<LanguageForm>) -> Result<Response, Problem> {
     let chosen = code(reader_of(Some(&to), None));
     let cookie = format!("{LANGUAGE}={chosen}; Path=/; SameSite=Lax; Max-Age={LANGUAGE_SECONDS}");
     with_cookie(Redirect::to(own_path(&back)), &cookie)

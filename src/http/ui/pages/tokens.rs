@@ -13,7 +13,7 @@ use super::super::shown;
 use crate::http::App;
 use crate::http::problem::Problem;
 use crate::http::routes::tokens::{self, TokenRequest};
-use crate::http::who::Who;
+use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::StoredToken;
 
@@ -91,7 +91,7 @@ fn scope_key(scope: &str) -> &'static str {
 pub(crate) async fn change(
     State(app): State<App>,
     page: Page,
-    who: Who,
+    who: Actor,
     OwnForm(form): OwnForm<TokenForm>,
 ) -> Result<Response, Problem> {
     if form.action == "revoke" {

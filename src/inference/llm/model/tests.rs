@@ -8,19 +8,19 @@ use crate::domain::{Clock, SystemClock};
 use crate::outbound::ledger::LocalLedger;
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
-use crate::outbound::test_server::{Reply, Seen, TestServer, answer, json as reply};
+use crate::outbound::test_server::{Reply, SeenRequest, TestServer, answer, json as reply};
 use crate::outbound::{Fleet, GateSettings, HttpClient, NoObserver};
 
 /// US dollars per million tokens: 2 read, 8 written.
 const PRICES: Prices =
     Prices { call_usd: 0.001, input_usd_per_million: 2.0, output_usd_per_million: 8.0, search_usd: 0.01 };
 
-struct Bench {
+struct Setup {
     model: LanguageModel,
     ledger: Arc<LocalLedger>,
 }
 
-fn bench(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) -> Bench {
+fn setup(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) -> Setup {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let ledger = Arc::new(LocalLedger::new(Arc::clone(&clock)));
     let fleet = Fleet { monthly_cap_usd: Some(cap_usd), ..Fleet::at(Arc::clone(&ledger) as _) };
@@ -47,11 +47,11 @@ fn bench(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) ->
         max_tokens: 500,
         concurrency: 2,
     };
-    Bench { model: LanguageModel::new(settings, gate, answers), ledger }
+    Setup { model: LanguageModel::new(settings, gate, answers), ledger }
 }
 
-fn live(server: &TestServer) -> Bench {
-    bench(server, HttpClient::live("test").unwrap(), Prices::default(), 0.0)
+fn live(server: &TestServer) -> Setup {
+    setup(server, HttpClient::live("test").unwrap(), Prices::default(), 0.0)
 }
 
 fn question(user: &str) -> Question {
@@ -73,22 +73,22 @@ fn rich() -> ItemSpend {
     ItemSpend::new(100, 100.0)
 }
 
-fn said(content: &str) -> Reply {
+fn chat(content: &str) -> Reply {
     let usage = json!({"prompt_tokens": 1000, "completion_tokens": 100});
     reply(&json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}], "usage": usage}).to_string())
 }
 
-fn sent(seen: &Seen) -> Value {
+fn sent(seen: &SeenRequest) -> Value {
     serde_json::from_slice(&seen.body).unwrap()
 }
 
 #[tokio::test]
 async fn a_question_goes_out_as_documented_and_its_object_comes_back() {
-    let server = TestServer::start([said("```json\n{\"a\": 1}\n```")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([chat("```json\n{\"a\": 1}\n```")]).await;
+    let Setup { model, .. } = live(&server);
     let spend = rich();
-    let told = model.ask(&question("x"), &spend, until()).await.unwrap();
-    assert_eq!(told, Answer { value: json!({"a": 1}), cached: false, is_part: false });
+    let result = model.ask(&question("x"), &spend, until()).await.unwrap();
+    assert_eq!(result, Answer { value: json!({"a": 1}), cached: false, is_part: false });
     let seen = server.seen();
     assert_eq!((seen.len(), seen[0].target()), (1, "/v1/chat/completions"));
     assert_eq!(seen[0].header("authorization"), Some("Bearer s3cret-key"));
@@ -114,10 +114,10 @@ async fn what_a_server_does_not_take_is_left_out_within_the_question_and_ever_af
                 return answer(400, &[], error.to_string());
             }
         }
-        said("{\"a\": 1}")
+        chat("{\"a\": 1}")
     })
     .await;
-    let Bench { model, .. } = live(&server);
+    let Setup { model, .. } = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
     assert_eq!(server.seen().len(), 5, "two names of tokens, temperature, two formats");
     assert!(model.ask(&question("y"), &rich(), until()).await.is_ok());
@@ -128,7 +128,7 @@ async fn what_a_server_does_not_take_is_left_out_within_the_question_and_ever_af
 async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
     let body = r#"{"error":{"message":"'max_completion_tokens' is not supported","param":"max_completion_tokens"}}"#;
     let server = TestServer::start([answer(400, &[], body)]).await;
-    let Bench { model, .. } = live(&server);
+    let Setup { model, .. } = live(&server);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert!(matches!(error, LlmError::Ask(AskError::Refused { .. })), "{error}");
     assert_eq!(server.seen().len(), 2, "each name of the limit was tried once, and never without a limit");
@@ -136,8 +136,8 @@ async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
 
 #[tokio::test]
 async fn the_same_question_is_asked_once_and_an_error_is_not_kept() {
-    let server = TestServer::start([answer(500, &[], ""), said("{\"a\": 1}")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([answer(500, &[], ""), chat("{\"a\": 1}")]).await;
+    let Setup { model, .. } = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_err());
     let spends = [rich(), rich(), rich()];
     let (q, till) = (question("x"), until());
@@ -153,8 +153,8 @@ async fn the_same_question_is_asked_once_and_an_error_is_not_kept() {
 
 #[tokio::test]
 async fn what_is_not_believed_is_not_kept() {
-    let server = TestServer::start([said("{\"a\": 1}"), said("{\"a\": 2}")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([chat("{\"a\": 1}"), chat("{\"a\": 2}")]).await;
+    let Setup { model, .. } = live(&server);
     let ask = async || model.ask_believing(&question("x"), &rich(), until(), &|value| value["a"] == 2).await;
     assert_eq!(ask().await.unwrap_err().outcome(), "unsupported");
     assert_eq!(ask().await.unwrap().value["a"], 2);
@@ -163,8 +163,8 @@ async fn what_is_not_believed_is_not_kept() {
 #[tokio::test]
 async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
     let cut = json!({"choices": [{"message": {"content": "{\"a\": 1, \"b\": [2, "}, "finish_reason": "length"}]});
-    let server = TestServer::start([reply(&cut.to_string()), said("{\"a\": 2}")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([reply(&cut.to_string()), chat("{\"a\": 2}")]).await;
+    let Setup { model, .. } = live(&server);
     let first = model.ask(&question("x"), &rich(), until()).await.unwrap();
     assert!(first.is_part && first.value["a"] == 1, "{first:?}");
     let second = model.ask(&question("x"), &rich(), until()).await.unwrap();
@@ -174,8 +174,8 @@ async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
 
 #[tokio::test]
 async fn money_is_set_aside_before_and_settled_after_by_what_was_used() {
-    let server = TestServer::start([said("{\"a\": 1}"), said("{\"a\": 2}"), answer(401, &[], "no"), Reply::Hang]).await;
-    let Bench { model, ledger } = bench(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
+    let server = TestServer::start([chat("{\"a\": 1}"), chat("{\"a\": 2}"), answer(401, &[], "no"), Reply::Hang]).await;
+    let Setup { model, ledger } = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let spend = rich();
     let follower = model.gate.follower();
     let paid = 0.001 + 0.002 + 0.0008;
@@ -195,41 +195,41 @@ async fn money_is_set_aside_before_and_settled_after_by_what_was_used() {
 
 #[tokio::test]
 async fn the_caps_of_the_month_and_of_the_item_stop_calls() {
-    let server = TestServer::start([said("{\"a\": 1}")]).await;
+    let server = TestServer::start([chat("{\"a\": 1}")]).await;
     let http = || HttpClient::live("test").unwrap();
-    let Bench { model, .. } = bench(&server, http(), PRICES, PRICES.reserve(500, true) - 1e-6);
+    let Setup { model, .. } = setup(&server, http(), PRICES, PRICES.reserve(500, true) - 1e-6);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::Budget));
-    let Bench { model, .. } = bench(&server, http(), PRICES, 1.0);
+    let Setup { model, .. } = setup(&server, http(), PRICES, 1.0);
     let spend = ItemSpend::new(10, 0.001);
     assert_eq!(model.ask(&question("x"), &spend, until()).await, Err(LlmError::ItemLimit));
-    assert_eq!((server.seen().len(), spend.spent()), (0, Spent::default()));
+    assert_eq!((server.seen().len(), spend.spent()), (0, Spending::default()));
 }
 
 #[tokio::test]
 async fn a_short_wait_that_the_server_names_is_sat_out() {
     let busy = answer(429, &[("retry-after-ms", "300")], r#"{"error":{"code":"rate_limit_exceeded","message":"x"}}"#);
-    let server = TestServer::start([busy, said("{\"a\": 1}")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([busy, chat("{\"a\": 1}")]).await;
+    let Setup { model, .. } = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
     let gone = answer(429, &[("retry-after", "1")], r#"{"error":{"code":"insufficient_quota","message":"x"}}"#);
-    let server = TestServer::start([gone, said("{\"a\": 1}")]).await;
-    let Bench { model, .. } = live(&server);
+    let server = TestServer::start([gone, chat("{\"a\": 1}")]).await;
+    let Setup { model, .. } = live(&server);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::QuotaGone { until: None }));
     assert_eq!(server.seen().len(), 1);
 }
 
 #[tokio::test]
-async fn nobody_waits_past_his_time() {
+async fn question_fails_at_deadline_when_server_hangs() {
     let server = TestServer::start([Reply::Hang]).await;
-    let Bench { model, .. } = live(&server);
+    let Setup { model, .. } = live(&server);
     let started = Instant::now();
     let soon = started + Duration::from_millis(300);
     let questions: Vec<Question> = (0..4).map(|n| question(&n.to_string())).collect();
     let spends: Vec<ItemSpend> = questions.iter().map(|_| rich()).collect();
     let all = join_all(questions.iter().zip(&spends).map(|(one, spend)| model.ask(one, spend, soon))).await;
-    assert!(all.iter().all(|told| *told == Err(LlmError::Ask(AskError::Deadline))), "{all:?}");
+    assert!(all.iter().all(|result| *result == Err(LlmError::Ask(AskError::Deadline))), "{all:?}");
     assert!(started.elapsed() < Duration::from_secs(2));
     assert_eq!(server.seen().len(), 2, "the others had no place, and their calls never went out");
     assert_eq!(spends.iter().map(|spend| spend.spent().calls).sum::<u32>(), 2);
@@ -243,11 +243,11 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
             {"type": "url_citation", "url": "https://a.example/x?utm_source=openai"}]}]},
     ], "usage": {"input_tokens": 1000, "output_tokens": 100}});
     let server = TestServer::start([reply(&found.to_string())]).await;
-    let Bench { model, .. } = bench(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
+    let Setup { model, .. } = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let wish = Question { purpose: Purpose::Search, ..question("x") };
     let spend = rich();
-    let told = model.search(&wish, &spend, until()).await.unwrap();
-    assert_eq!(told, SearchAnswer { urls: vec!["https://a.example/x".to_owned()], cached: false });
+    let result = model.search(&wish, &spend, until()).await.unwrap();
+    assert_eq!(result, SearchAnswer { urls: vec!["https://a.example/x".to_owned()], cached: false });
     assert!((spend.spent().usd - 0.0138).abs() < 1e-9, "{:?}", spend.spent());
     assert!(model.search(&wish, &spend, until()).await.unwrap().cached);
     let seen = server.seen();
@@ -255,10 +255,10 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
     assert_eq!(sent(&seen[0])["tools"], json!([{"type": "web_search"}]));
 
     let server = TestServer::answering(|_, seen| {
-        if seen.path().ends_with("/responses") { answer(404, &[], "404 page not found") } else { said("{\"a\": 1}") }
+        if seen.path().ends_with("/responses") { answer(404, &[], "404 page not found") } else { chat("{\"a\": 1}") }
     })
     .await;
-    let Bench { model, .. } = live(&server);
+    let Setup { model, .. } = live(&server);
     for _ in 0..2 {
         let error = model.search(&wish, &rich(), until()).await.unwrap_err().to_string();
         assert!(error.contains("no web search") && error.contains("LLM_SEARCH_ENABLED"), "{error}");
@@ -268,21 +268,21 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
 }
 
 #[tokio::test]
-async fn errors_hold_no_key_and_say_what_to_do() {
-    for (status, body, says) in [
+async fn error_names_fix_without_key_when_probe_fails() {
+    for (status, body, hint) in [
         (401, r#"{"error":{"message":"Incorrect API key: s3cret-key","code":"invalid_api_key"}}"#, "refuses the key"),
         (404, r#"{"error":{"message":"no model m for s3cret-key","code":"model_not_found"}}"#, "LLM_MODEL"),
         (404, "404 page not found", "LLM_BASE_URL"),
         (200, "<html>hello</html>", "could not be read"),
     ] {
         let server = TestServer::start([answer(status, &[], body)]).await;
-        let Bench { model, .. } = live(&server);
+        let Setup { model, .. } = live(&server);
         let error = model.probe(until()).await.unwrap_err().to_string();
-        assert!(error.contains(says) && !error.contains("s3cret"), "{error}");
+        assert!(error.contains(hint) && !error.contains("s3cret"), "{error}");
     }
     let cut = json!({"choices": [{"message": {"content": null}, "finish_reason": "length"}]});
     let server = TestServer::start([reply(&cut.to_string())]).await;
-    let Bench { model, .. } = live(&server);
+    let Setup { model, .. } = live(&server);
     assert_eq!(model.probe(until()).await, Ok(()));
     assert_eq!(sent(&server.seen()[0])["max_tokens"], 1);
 }
@@ -292,7 +292,7 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let server = TestServer::answering(|_, seen| {
         let body = sent(seen);
         if body["temperature"].is_null() {
-            return said(&format!("{{\"a\": {}}}", body["messages"][1]["content"].as_str().unwrap()));
+            return chat(&format!("{{\"a\": {}}}", body["messages"][1]["content"].as_str().unwrap()));
         }
         answer(400, &[], r#"{"error":{"message":"'temperature' is not supported","param":"temperature"}}"#)
     })
@@ -300,18 +300,18 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::create(folder.path(), chrono::DateTime::UNIX_EPOCH, false).unwrap());
     let recording = HttpClient::recording("test", Arc::clone(&recorder)).unwrap();
-    let Bench { model, .. } = bench(&server, recording, PRICES, 1.0);
+    let Setup { model, .. } = setup(&server, recording, PRICES, 1.0);
     for number in ["1", "2"] {
         model.ask(&question(number), &rich(), until()).await.unwrap();
     }
     let asked = server.seen().len();
     let archive = Arc::new(Archive::from_dir(folder.path()).unwrap());
-    let Bench { model, ledger } = bench(&server, HttpClient::replay(archive), PRICES, 1.0);
+    let Setup { model, ledger } = setup(&server, HttpClient::replay(archive), PRICES, 1.0);
     let spend = rich();
     // Reversed: the second recording has the parameters that the first found.
     for number in [2, 1] {
-        let told = model.ask(&question(&number.to_string()), &spend, until()).await.unwrap();
-        assert_eq!(told.value, json!({"a": number}));
+        let result = model.ask(&question(&number.to_string()), &spend, until()).await.unwrap();
+        assert_eq!(result.value, json!({"a": number}));
     }
     assert_eq!((server.seen().len(), ledger.spent_usd()), (asked, 0.0));
     assert!(spend.spent().usd < 1e-12, "what was paid for once is not paid for again");

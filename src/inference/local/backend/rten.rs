@@ -61,7 +61,7 @@ impl Rten {
     }
 
     /// Runs rows on the lanes; a free lane takes the next row.
-    fn beside_each_other(&self, rows: &[&Tokens]) -> Vec<(usize, Result<Output, String>)> {
+    fn run_in_parallel(&self, rows: &[&Tokens]) -> Vec<(usize, Result<Output, String>)> {
         let next = AtomicUsize::new(0);
         let work = |lane: &Arc<ThreadPool>| {
             let mut done = Vec::new();
@@ -105,7 +105,7 @@ impl Backend for Rten {
         if let [row] = rows {
             return vec![self.one(row, &WIDE)];
         }
-        let mut answers = self.beside_each_other(rows);
+        let mut answers = self.run_in_parallel(rows);
         answers.sort_unstable_by_key(|(position, _)| *position);
         answers.into_iter().map(|(_, answer)| answer).collect()
     }
@@ -113,15 +113,15 @@ impl Backend for Rten {
 
 /// Converts a load error for the operator.
 fn refused(folder: &ModelFolder, error: &LoadError) -> ModelError {
-    let said = error.to_string();
+    let message = error.to_string();
     if error.kind() == LoadErrorKind::OperatorInvalid {
-        return ModelError::Operator { location: folder.location(), operator: operator(&said), detail: said };
+        return ModelError::Operator { location: folder.location(), operator: operator(&message), detail: message };
     }
-    ModelError::Graph { location: folder.location(), file: folder.manifest.model.clone(), detail: said }
+    ModelError::Graph { location: folder.location(), file: folder.manifest.model.clone(), detail: message }
 }
 
 /// Returns the operator in `… : Xyz operator not supported …`.
-fn operator(said: &str) -> String {
-    let before = said.split(" operator").next().unwrap_or_default();
+fn operator(message: &str) -> String {
+    let before = message.split(" operator").next().unwrap_or_default();
     before.rsplit([' ', ':']).next().filter(|name| !name.is_empty()).unwrap_or("of one of its nodes").to_owned()
 }

@@ -1,7 +1,7 @@
 //! Asking whether a page has changed.
 
 use super::*;
-use crate::outbound::pages::{Fetched, Validators};
+use crate::outbound::pages::{FetchOutcome, Validators};
 
 const DATE: &str = "Wed, 18 Nov 2026 12:00:00 GMT";
 
@@ -9,7 +9,7 @@ fn known(etag: Option<&str>, last_modified: Option<&str>) -> Validators {
     Validators { etag: etag.map(str::to_owned), last_modified: last_modified.map(str::to_owned) }
 }
 
-async fn ask(server: &TestServer, path: &str, known: &Validators) -> Result<Fetched, FetchError> {
+async fn ask(server: &TestServer, path: &str, known: &Validators) -> Result<FetchOutcome, FetchError> {
     let deadline = Instant::now() + Duration::from_secs(30);
     fetcher(settings()).fetch_if_changed(&server.url.join(path).unwrap(), known, deadline, &|_| false).await
 }
@@ -19,7 +19,11 @@ async fn a_page_that_has_not_changed_is_not_sent_again() {
     for etag in ["\"a\"", "W/\"a\""] {
         let server = TestServer::start([answer(304, &[("etag", "\"b\"")], "")]).await;
         let outcome = ask(&server, "/", &known(Some(etag), Some(DATE))).await.unwrap();
-        assert_eq!(outcome, Fetched::NotModified(known(Some("\"b\""), Some(DATE))), "what the answer leaves out stays");
+        assert_eq!(
+            outcome,
+            FetchOutcome::NotModified(known(Some("\"b\""), Some(DATE))),
+            "what the answer leaves out stays"
+        );
         let seen = server.seen();
         assert_eq!((seen[0].header("if-none-match"), seen[0].header("if-modified-since")), (Some(etag), Some(DATE)));
     }
@@ -28,13 +32,15 @@ async fn a_page_that_has_not_changed_is_not_sent_again() {
 #[tokio::test]
 async fn a_server_that_sends_the_page_anyway_is_read() {
     let server = TestServer::start([answer(200, &[HTML, ("etag", "\"new\"")], "<p>new")]).await;
-    let Fetched::Page(page) = ask(&server, "/", &known(Some("\"old\""), None)).await.unwrap() else { panic!("a page") };
+    let FetchOutcome::Page(page) = ask(&server, "/", &known(Some("\"old\""), None)).await.unwrap() else {
+        panic!("a page")
+    };
     assert_eq!((page.body.as_slice(), page.etag.as_deref()), (b"<p>new".as_slice(), Some("\"new\"")));
     assert_eq!(server.seen()[0].header("if-modified-since"), None);
 }
 
 #[tokio::test]
-async fn a_304_nobody_asked_for_is_no_page() {
+async fn fetcher_rejects_304_when_request_was_unconditional() {
     let server = TestServer::start([answer(304, &[], "")]).await;
     assert_eq!(ask(&server, "/", &Validators::default()).await, Err(FetchError::Status(304)));
     assert_eq!(fetch_with(&fetcher(settings()), server.url.as_str()).await, Err(FetchError::Status(304)));
@@ -48,7 +54,7 @@ async fn validators_are_not_carried_to_another_address() {
         _ => answer(200, &[HTML], "<p>moved"),
     })
     .await;
-    let Fetched::Page(page) = ask(&server, "/old", &known(Some("\"a\""), None)).await.unwrap() else {
+    let FetchOutcome::Page(page) = ask(&server, "/old", &known(Some("\"a\""), None)).await.unwrap() else {
         panic!("another page is not the one we know")
     };
     assert_eq!(page.body, b"<p>moved");

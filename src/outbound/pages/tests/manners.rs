@@ -46,7 +46,7 @@ async fn what_robots_txt_forbids_is_not_fetched_and_it_is_asked_for_once() {
 }
 
 #[tokio::test]
-async fn every_answer_for_robots_txt_means_what_the_rfc_says() {
+async fn fetcher_follows_rfc_when_robots_txt_has_any_status() {
     const NO: &str = "User-agent: *\nDisallow: /";
     let cut = [head_promising(1_000, "text/plain"), b"User-agent: *\n".to_vec()].concat();
     let long = format!("{NO}\n{}", "# words\n".repeat(100_000));

@@ -12,12 +12,12 @@ fn claim(text: &str, kind: ClaimKind) -> ExtractedClaim {
     ExtractedClaim { text: text.to_owned(), kind, entities: Vec::new(), why: None, worth: Some(0.8) }
 }
 
-fn by_rule(text: &str, language: &str) -> Vec<Found> {
+fn by_rule(text: &str, language: &str) -> Vec<ItemStatement> {
     let found = statements::statements(text, None, Some(language), 5).into_iter();
-    found.map(|statement| Found::by_rule(0, Some(language.to_owned()), statement)).collect()
+    found.map(|statement| ItemStatement::by_rule(0, Some(language.to_owned()), statement)).collect()
 }
 
-fn kinds(found: &[Found]) -> Vec<(&str, ClaimKind)> {
+fn kinds(found: &[ItemStatement]) -> Vec<(&str, ClaimKind)> {
     found.iter().map(|one| (one.statement.text.as_str(), one.statement.kind)).collect()
 }
 
@@ -32,8 +32,8 @@ fn a_text_that_is_called_an_opinion_is_looked_up_all_the_same_where_it_states_a_
         let source = source(&text, language);
         let none = source.of_kind(Some(ClaimKind::Opinion), Vec::new(), by_rule(&text, language), false);
         assert!(kinds(&none).contains(&(deed, ClaimKind::Factual)), "{none:#?}");
-        let told = vec![claim(deed, ClaimKind::Opinion)];
-        let called = source.of_kind(Some(ClaimKind::Opinion), told, Vec::new(), false);
+        let extracted = vec![claim(deed, ClaimKind::Opinion)];
+        let called = source.of_kind(Some(ClaimKind::Opinion), extracted, Vec::new(), false);
         assert_eq!(kinds(&called), [(deed, ClaimKind::Factual)], "whatever the model calls it");
     }
 }
@@ -54,33 +54,33 @@ fn a_text_that_is_an_opinion_has_claims_that_are_not_looked_up() {
 }
 
 #[test]
-fn only_names_that_stand_in_the_claim_are_kept() {
-    let told = ExtractedClaim {
+fn name_is_kept_when_it_is_in_the_claim() {
+    let extracted = ExtractedClaim {
         entities: ["Brana", "bridge", "Paris", "F-16"].map(str::to_owned).to_vec(),
         ..claim("An F-16 crashed on a bridge in Brana.", ClaimKind::Factual)
     };
-    assert_eq!(source("x", "en").found(told, None).entities, ["Brana", "F-16"]);
+    assert_eq!(source("x", "en").found(extracted, None).entities, ["Brana", "F-16"]);
 }
 
 #[test]
 fn a_judge_that_reads_the_language_must_find_a_paraphrase_entailed_and_none_may_find_it_denied() {
     use crate::domain::evidence::StanceProbabilities;
-    let said = |judge: &str, entail: f64, contradict: f64| {
+    let judgement = |judge: &str, entail: f64, contradict: f64| {
         let probabilities = StanceProbabilities { entail, contradict, neutral: 1.0 - entail - contradict };
         Judgement { probabilities, judge: Arc::from(judge) }
     };
-    let loose = Grounded { coverage: 0.7, verbatim: false };
-    assert_eq!(objection(loose, &[said("model:x", 0.6, 0.1)]), None);
-    assert!(objection(loose, &[said("model:x", 0.01, 0.1)]).is_some());
-    assert_eq!(objection(loose, &[said(RULES, 0.01, 0.1)]), None, "rules do not read");
-    assert!(objection(loose, &[said(RULES, 0.01, 0.7)]).is_some());
-    assert_eq!(objection(loose, &[said("model:x", 0.1, 0.7), said("model:x", 0.9, 0.0)]), None);
-    assert_eq!(objection(Grounded { verbatim: true, ..loose }, &[]), None);
+    let loose = Grounding { coverage: 0.7, verbatim: false };
+    assert_eq!(objection(loose, &[judgement("model:x", 0.6, 0.1)]), None);
+    assert!(objection(loose, &[judgement("model:x", 0.01, 0.1)]).is_some());
+    assert_eq!(objection(loose, &[judgement(RULES, 0.01, 0.1)]), None, "rules do not read");
+    assert!(objection(loose, &[judgement(RULES, 0.01, 0.7)]).is_some());
+    assert_eq!(objection(loose, &[judgement("model:x", 0.1, 0.7), judgement("model:x", 0.9, 0.0)]), None);
+    assert_eq!(objection(Grounding { verbatim: true, ..loose }, &[]), None);
 }
 
 #[cfg(feature = "models")]
 #[tokio::test]
-async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_stand() {
+async fn extractor_rejects_inventions_and_keeps_paraphrases_of_the_labelled_cases() {
     use crate::config::Config;
 
     let services = crate::app::judging(&Config::built_in(), None).await.unwrap();
@@ -93,11 +93,11 @@ async fn of_labelled_cases_the_inventions_are_thrown_away_and_the_paraphrases_st
         let item = Item { published_at: Some(day), ..Item::from_claim("a".to_owned(), text) };
         let journal = Journal::new(Instant::now(), std::time::Duration::from_mins(1), day);
         let normal = crate::pipeline::normalise::normalise(&services, &item, &journal).await.unwrap();
-        let told = vec![claim(words, ClaimKind::Factual)];
-        let stand = source(text, language).borne_out(&services, &normal, told, &journal).await.unwrap();
+        let extracted = vec![claim(words, ClaimKind::Factual)];
+        let supported = source(text, language).keep_supported(&services, &normal, extracted, &journal).await.unwrap();
         let why = journal.finish().0.into_iter().find(|line| line.contains("thrown away"));
-        println!("{expected}\t{}\t{}", if stand.is_empty() { "thrown" } else { "stands" }, why.unwrap_or_default());
-        if stand.is_empty() == (expected == "kept") {
+        println!("{expected}\t{}\t{}", if supported.is_empty() { "thrown" } else { "stands" }, why.unwrap_or_default());
+        if supported.is_empty() == (expected == "kept") {
             wrong.push(line);
         }
     }
@@ -110,27 +110,27 @@ fn one_harmless_claim_keeps_nothing_else_from_being_looked_up() {
     let deed = "The ministry of defence of Ukraine lost 300 tanks in October.";
     let text = format!("{harmless} {deed}");
     let source = source(&text, "en");
-    let told = || vec![claim(harmless, ClaimKind::Factual)];
-    let found = source.of_kind(Some(ClaimKind::Factual), told(), by_rule(&text, "en"), false);
+    let extracted = || vec![claim(harmless, ClaimKind::Factual)];
+    let found = source.of_kind(Some(ClaimKind::Factual), extracted(), by_rule(&text, "en"), false);
     assert_eq!(kinds(&found), [(harmless, ClaimKind::Factual), (deed, ClaimKind::Factual)]);
     let both = vec![claim(harmless, ClaimKind::Factual), claim(&format!("{deed} It was cold."), ClaimKind::Factual)];
     assert_eq!(source.of_kind(Some(ClaimKind::Factual), both, by_rule(&text, "en"), false).len(), 2, "each once");
 }
 
 #[test]
-fn a_single_claim_is_an_opinion_where_the_rules_say_so_too() {
+fn claim_is_an_opinion_when_model_and_rules_agree() {
     let deed = "The ministry of defence of Ukraine lost 300 tanks in October.";
     let view = "I think that the new bridge in Odesa is the best of all.";
     let text = format!("{deed} {view}");
-    let told = vec![claim(deed, ClaimKind::Opinion), claim(view, ClaimKind::Opinion)];
-    let found = source(&text, "en").of_kind(Some(ClaimKind::Mixed), told, Vec::new(), false);
+    let extracted = vec![claim(deed, ClaimKind::Opinion), claim(view, ClaimKind::Opinion)];
+    let found = source(&text, "en").of_kind(Some(ClaimKind::Mixed), extracted, Vec::new(), false);
     assert_eq!(kinds(&found), [(deed, ClaimKind::Factual), (view, ClaimKind::Opinion)]);
 }
 
 #[test]
-fn beside_what_is_whole_of_a_cut_answer_the_rules_claims_stand() {
+fn claims_by_rule_are_added_when_the_answer_is_cut() {
     let text = "The dam near Nova Kakhovka broke on Tuesday. Water reached the lower streets by noon.";
-    let told = vec![claim("The dam near Nova Kakhovka broke on Tuesday.", ClaimKind::Factual)];
-    let found = source(text, "en").of_kind(Some(ClaimKind::Factual), told, by_rule(text, "en"), true);
+    let extracted = vec![claim("The dam near Nova Kakhovka broke on Tuesday.", ClaimKind::Factual)];
+    let found = source(text, "en").of_kind(Some(ClaimKind::Factual), extracted, by_rule(text, "en"), true);
     assert!(found.iter().any(|one| one.statement.text.contains("lower streets")), "{:?}", kinds(&found));
 }

@@ -1,18 +1,20 @@
 use std::sync::atomic::Ordering;
 
-use super::super::samples::{Meet, Scripted, foreign, hit, query};
+use super::super::samples::{ScriptedAnswer, ScriptedProvider, foreign, hit, query};
 use super::super::stages::Plan;
 use super::*;
 use crate::cache::AnswerCacheSettings;
 use crate::domain::ids;
 use crate::domain::verdict::Origin;
 use crate::outbound::NoObserver;
-use crate::pipeline::queries::Foreign;
+use crate::pipeline::queries::ForeignQuery;
 use crate::providers::Content;
 
 /// Hits on `count` sites that are named after the provider.
-fn pages(provider: &'static str, count: usize) -> Meet {
-    Meet::Hits((0..count).map(|n| hit(provider, &format!("https://{provider}{n}.example/"), "", None)).collect())
+fn pages(provider: &'static str, count: usize) -> ScriptedAnswer {
+    ScriptedAnswer::Hits(
+        (0..count).map(|n| hit(provider, &format!("https://{provider}{n}.example/"), "", None)).collect(),
+    )
 }
 
 struct Bench {
@@ -20,7 +22,7 @@ struct Bench {
     cache: SearchCache<Answer>,
     latencies: Latencies,
     rules: DomainRules,
-    glances: Glances,
+    snippets: SnippetCache,
     time: Duration,
 }
 
@@ -32,7 +34,7 @@ impl Bench {
             cache: SearchCache::new("search", settings, Answer::is_empty, None, Arc::new(NoObserver)),
             latencies: Latencies::default(),
             rules: DomainRules::default(),
-            glances: Glances::default(),
+            snippets: SnippetCache::default(),
             time,
         }
     }
@@ -43,7 +45,7 @@ impl Bench {
             cache: &self.cache,
             latencies: &self.latencies,
             rules: &self.rules,
-            glances: &self.glances,
+            snippets: &self.snippets,
             own: OwnSite::default(),
             wanted: 3,
             until: Instant::now() + self.time,
@@ -51,27 +53,34 @@ impl Bench {
         }
     }
 
-    async fn search(&self, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
+    async fn search(&self, providers: &[&Arc<ScriptedProvider>], queries: usize) -> Finds {
         let round = self.round();
         self.search_in(&round, providers, queries).await
     }
 
-    async fn search_in(&self, round: &Round<'_>, providers: &[&Arc<Scripted>], queries: usize) -> Finds {
+    async fn search_in(&self, round: &Round<'_>, providers: &[&Arc<ScriptedProvider>], queries: usize) -> Finds {
         self.search_also(round, providers, queries, &[]).await
     }
 
     async fn search_also(
         &self,
         round: &Round<'_>,
-        providers: &[&Arc<Scripted>],
+        providers: &[&Arc<ScriptedProvider>],
         queries: usize,
-        others: &[Foreign],
+        others: &[ForeignQuery],
     ) -> Finds {
         let (own, search): (Vec<_>, Vec<_>) = providers
             .iter()
             .map(|one| Arc::clone(one) as Arc<dyn Provider>)
             .partition(|one| one.kind() == ProviderKind::Own);
-        let plan = Plan { own: &own, search: &search, kinds: &[], rules: round.rules, without_fact_checks: false };
+        let plan = Plan {
+            own: &own,
+            search: &search,
+            kinds: &[],
+            rules: round.rules,
+            without_fact_checks: false,
+            now: chrono::DateTime::UNIX_EPOCH,
+        };
         let queries: Vec<Query> = (0..queries).map(|number| query(&format!("query {number}"))).collect();
         // The providers are borrowed for a shorter time than the finds live.
         let mut finds = Finds::default();
@@ -87,16 +96,16 @@ impl Bench {
     }
 }
 
-fn begun(provider: &Arc<Scripted>) -> u32 {
+fn begun(provider: &Arc<ScriptedProvider>) -> u32 {
     provider.begun.load(Ordering::Relaxed)
 }
 
-fn ended(provider: &Arc<Scripted>) -> u32 {
+fn ended(provider: &Arc<ScriptedProvider>) -> u32 {
     provider.ended.load(Ordering::Relaxed)
 }
 
-fn scripted(name: &str, late: Duration, script: impl IntoIterator<Item = Meet>) -> Arc<Scripted> {
-    Arc::new(Scripted::new(name, late, script))
+fn scripted(name: &str, late: Duration, script: impl IntoIterator<Item = ScriptedAnswer>) -> Arc<ScriptedProvider> {
+    Arc::new(ScriptedProvider::new(name, late, script))
 }
 
 const NOW: Duration = Duration::ZERO;
@@ -148,14 +157,17 @@ async fn a_slow_provider_may_still_answer_and_is_named_where_it_mattered() {
     let finds = short.search(&[&slow, &quick], 1).await;
     assert!(start.elapsed() <= Duration::from_secs(3), "{:?}", start.elapsed());
     assert_eq!(finds.pages.len(), 1);
-    let told = short.degraded();
-    assert!(told.contains(&"deadline".to_owned()) && told.contains(&"provider_failed:searxng".to_owned()), "{told:?}");
+    let causes = short.degraded();
+    assert!(
+        causes.contains(&"deadline".to_owned()) && causes.contains(&"provider_failed:searxng".to_owned()),
+        "{causes:?}"
+    );
 }
 
 #[tokio::test]
 async fn a_failed_provider_is_not_asked_again_for_the_item_and_counts_only_where_it_mattered() {
     let bench = Bench::new(Duration::from_mins(1));
-    let down = scripted("searxng", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let down = scripted("searxng", NOW, [ScriptedAnswer::Fails(AskError::Server { status: 503 })]);
     let poor = scripted("gdelt", NOW, [pages("gdelt", 1)]);
     let round = bench.round();
     bench.search_in(&round, &[&down, &poor], 3).await;
@@ -165,7 +177,7 @@ async fn a_failed_provider_is_not_asked_again_for_the_item_and_counts_only_where
     assert_eq!(begun(&down), 1, "nor is it asked for another claim");
 
     let rich = Bench::new(Duration::from_mins(1));
-    let down = scripted("searxng", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let down = scripted("searxng", NOW, [ScriptedAnswer::Fails(AskError::Server { status: 503 })]);
     let other = scripted("gdelt", NOW, [pages("gdelt", 3)]);
     rich.search(&[&down, &other], 3).await;
     assert_eq!(rich.degraded(), Vec::<String>::new(), "the other one made up for it");
@@ -174,7 +186,7 @@ async fn a_failed_provider_is_not_asked_again_for_the_item_and_counts_only_where
 #[tokio::test]
 async fn a_query_in_another_language_that_fails_costs_no_claim_its_own() {
     let bench = Bench::new(Duration::from_mins(1));
-    let busy = scripted("searxng", NOW, [pages("searxng", 1), Meet::Fails(AskError::Server { status: 503 })]);
+    let busy = scripted("searxng", NOW, [pages("searxng", 1), ScriptedAnswer::Fails(AskError::Server { status: 503 })]);
     let round = bench.round();
     bench.search_also(&round, &[&busy], 1, &[foreign("Η Κύπρος", "el")]).await;
     assert_eq!((begun(&busy), bench.degraded()), (2, vec!["provider_failed:searxng".to_owned()]));
@@ -185,7 +197,7 @@ async fn a_query_in_another_language_that_fails_costs_no_claim_its_own() {
 #[tokio::test]
 async fn a_page_found_in_another_language_is_held_against_the_claim_in_that_language() {
     let claim = TextProfile::new("The government opened a terminal for gas last week.", Some("en"), None, &[]);
-    let told = "Η κυβέρνηση άνοιξε τερματικό φυσικού αερίου την περασμένη εβδομάδα.";
+    let translated = "Η κυβέρνηση άνοιξε τερματικό φυσικού αερίου την περασμένη εβδομάδα.";
     let other = "Συνταγή για νόστιμο ψωμί στο σπίτι";
     let found = ["Η κυβέρνηση άνοιξε τερματικό φυσικού αερίου", other].map(|title| {
         let url = if title == other { "https://b.example/" } else { "https://a.example/" };
@@ -198,22 +210,22 @@ async fn a_page_found_in_another_language_is_held_against_the_claim_in_that_lang
         finds.pages.iter().map(|page| page.about).collect::<Vec<bool>>()
     };
     assert_eq!(about(None), [false, false]);
-    assert_eq!(about(Some(&TextProfile::new(told, Some("el"), None, &[]))), [true, false]);
+    assert_eq!(about(Some(&TextProfile::new(translated, Some("el"), None, &[]))), [true, false]);
 }
 
 #[tokio::test]
 async fn nothing_is_paid_twice_and_free_ones_come_first() {
     let bench = Bench::new(Duration::from_secs(6));
-    let paid = Arc::new(Scripted::new("brave", Duration::from_secs(2), [pages("brave", 3)]).priced(0.01));
-    let dearer = Arc::new(Scripted::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
+    let paid = Arc::new(ScriptedProvider::new("brave", Duration::from_secs(2), [pages("brave", 3)]).priced(0.01));
+    let dearer = Arc::new(ScriptedProvider::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
     let free = scripted("gdelt", NOW, [pages("gdelt", 1)]);
     let finds = bench.search(&[&paid, &dearer, &free], 1).await;
     assert_eq!((begun(&free), begun(&paid), begun(&dearer)), (1, 1, 0));
     assert_eq!((ended(&paid), finds.pages.len()), (1, 4), "what is paid for is waited for");
 
     let stuck = Bench::new(Duration::from_secs(3));
-    let paid = Arc::new(Scripted::new("brave", Duration::from_mins(5), []).priced(0.01));
-    let dearer = Arc::new(Scripted::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
+    let paid = Arc::new(ScriptedProvider::new("brave", Duration::from_mins(5), []).priced(0.01));
+    let dearer = Arc::new(ScriptedProvider::new("serpapi", NOW, [pages("serpapi", 3)]).priced(0.02));
     let start = Instant::now();
     let finds = stuck.search(&[&paid, &dearer], 1).await;
     assert_eq!(finds.pages.len(), 3, "the second has its turn within the time");
@@ -221,7 +233,7 @@ async fn nothing_is_paid_twice_and_free_ones_come_first() {
 }
 
 #[tokio::test]
-async fn whoever_usually_takes_longer_than_is_left_is_not_asked() {
+async fn provider_is_not_asked_when_it_usually_takes_longer_than_is_left() {
     let bench = Bench::new(Duration::from_secs(4));
     bench.latencies.took("searxng", Duration::from_secs(9), Instant::now());
     let slow = scripted("searxng", NOW, [pages("searxng", 3)]);
@@ -234,8 +246,8 @@ async fn whoever_usually_takes_longer_than_is_left_is_not_asked() {
 #[tokio::test]
 async fn a_provider_is_asked_in_its_languages_only_and_that_degrades_nothing() {
     let bench = Bench::new(Duration::from_mins(1));
-    let foreign = Arc::new(Scripted::new("newsapi", NOW, [pages("newsapi", 3)]).speaking(&["de", "fr"]));
-    let native = Arc::new(Scripted::new("gdelt", NOW, [pages("gdelt", 1)]).speaking(&["en"]));
+    let foreign = Arc::new(ScriptedProvider::new("newsapi", NOW, [pages("newsapi", 3)]).with_languages(&["de", "fr"]));
+    let native = Arc::new(ScriptedProvider::new("gdelt", NOW, [pages("gdelt", 1)]).with_languages(&["en"]));
     bench.search(&[&foreign, &native], 2).await;
     assert_eq!((begun(&foreign), begun(&native)), (0, 2));
     assert_eq!(bench.degraded(), Vec::<String>::new());
@@ -251,7 +263,7 @@ async fn the_operators_material_is_asked_at_once_and_replaces_no_page() {
             publisher: None,
             credibility: None,
         };
-        Meet::Hits(vec![hit("corpus", url, "Valves", Some(content))])
+        ScriptedAnswer::Hits(vec![hit("corpus", url, "Valves", Some(content))])
     };
     let corpus = scripted("corpus", Duration::from_secs(1), [text("corpus://bbc.com/Valves.md#Opening")]);
     let rows = scripted("database", Duration::from_secs(1), [text("database://stock/7")]);
@@ -324,7 +336,7 @@ async fn feeds_and_trusted_sites_alone_never_end_a_search_and_one_open_query_doe
     assert_eq!(bench.degraded(), Vec::<String>::new(), "nobody else is configured");
 
     let blind = Bench { rules: allowing("trusted.example"), ..Bench::new(Duration::from_mins(1)) };
-    let web = scripted("searxng", NOW, [pages("searxng", 5), Meet::Fails(AskError::Server { status: 503 })]);
+    let web = scripted("searxng", NOW, [pages("searxng", 5), ScriptedAnswer::Fails(AskError::Server { status: 503 })]);
     blind.search(&[&web], 4).await;
     assert_eq!(blind.degraded(), ["provider_failed:searxng"], "whoever contradicts was never looked for");
 }
@@ -334,7 +346,7 @@ async fn pages_about_something_else_do_not_end_the_search() {
     let bench = Bench::new(Duration::from_mins(1));
     let titled = |titles: [&str; 3]| {
         let one = |title| hit("searxng", &format!("https://{}.example/", ids::content_hash(&[title])), title, None);
-        Meet::Hits(titles.map(one).into())
+        ScriptedAnswer::Hits(titles.map(one).into())
     };
     let loose = titled(["Velmora elects a mayor", "Rain in Velmora", "Home"]);
     let about = titled(["Velmora ships grain", "Grain leaves Velmora", "Record year for grain from Velmora"]);
@@ -345,6 +357,7 @@ async fn pages_about_something_else_do_not_end_the_search() {
         kinds: &[],
         rules: &bench.rules,
         without_fact_checks: false,
+        now: chrono::DateTime::UNIX_EPOCH,
     };
     let round = bench.round();
     let claim = TextProfile::new("Velmora shipped 4200 tonnes of grain.", Some("en"), None, &[]);
@@ -356,7 +369,7 @@ async fn pages_about_something_else_do_not_end_the_search() {
 #[tokio::test]
 async fn an_own_source_that_could_not_be_asked_is_always_named() {
     let bench = Bench::new(Duration::from_mins(1));
-    let rows = scripted("database", NOW, [Meet::Fails(AskError::Server { status: 503 })]);
+    let rows = scripted("database", NOW, [ScriptedAnswer::Fails(AskError::Server { status: 503 })]);
     let web = scripted("searxng", NOW, [pages("searxng", 5)]);
     bench.search(&[&rows, &web], 2).await;
     assert_eq!(bench.degraded(), ["provider_failed:database"], "the web does not stand in for it");
@@ -365,7 +378,7 @@ async fn an_own_source_that_could_not_be_asked_is_always_named() {
 #[tokio::test]
 async fn only_what_was_really_asked_is_listed_as_checked() {
     let bench = Bench::new(Duration::from_mins(1));
-    let idle = Arc::new(Scripted::new("api", NOW, []).with_nothing_to_ask());
+    let idle = Arc::new(ScriptedProvider::new("api", NOW, []).with_nothing_to_ask());
     let rows = scripted("database", NOW, []);
     bench.search(&[&idle, &rows], 1).await;
     assert!(bench.journal.was_checked("database") && !bench.journal.was_checked("api"));

@@ -1,5 +1,5 @@
 //! A local stand-in for the providers and the web: Google Fact Check, GDELT, `SearxNG`, Brave, `SerpAPI`, Event Registry,
-//! `NewsAPI`, an OpenAI-compatible language model, and news pages.
+//! `NewsAPI`, Wikipedia, an OpenAI-compatible language model, and news pages.
 //!
 //! It answers in the providers' documented shapes and refuses what they refuse, so a client that only works here is
 //! unlikely. What exists in its world is decided by a [`World`]; what goes wrong, by [`Fault`]s. It costs next to no
@@ -45,6 +45,7 @@ pub(crate) enum Target {
     SerpApi,
     EventRegistry,
     NewsApi,
+    Wikipedia,
     LanguageModel,
     Page,
     /// Anything else, e.g. `/robots.txt`; answered with 404.
@@ -52,7 +53,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::GoogleFactCheck,
         Self::Gdelt,
         Self::Searxng,
@@ -60,6 +61,7 @@ impl Target {
         Self::SerpApi,
         Self::EventRegistry,
         Self::NewsApi,
+        Self::Wikipedia,
         Self::LanguageModel,
         Self::Page,
         Self::Unknown,
@@ -75,6 +77,7 @@ impl Target {
             Self::SerpApi => "/serpapi",
             Self::EventRegistry => "/eventregistry",
             Self::NewsApi => "/newsapi",
+            Self::Wikipedia => "/wikipedia",
             // `/v1` is part of the address that an operator gives.
             Self::LanguageModel => "/llm/v1",
             Self::Page | Self::Unknown => "",

@@ -30,6 +30,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/eventregistry/api/v1/article/getArticles", post(event_registry))
         .route("/eventregistry/api/v1/usage", post(event_registry_usage))
         .route("/newsapi/v2/everything", get(newsapi))
+        .route("/wikipedia/w/api.php", get(wikipedia))
         .route("/llm/v1/chat/completions", post(language_model))
         .route("/llm/v1/responses", post(language_model))
         .route("/page/{number}", get(news_page))
@@ -124,6 +125,14 @@ async fn newsapi(State(shared): State<Arc<Shared>>, request: Request) -> Respons
     }
     let asked = wire::parameters(request.uri().query());
     paid_wire::newsapi(&asked, request.headers(), |query| found(&shared, query))
+}
+
+async fn wikipedia(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let fault = receive(&shared, Target::Wikipedia, &request);
+    if let Some(response) = play(fault).await {
+        return response;
+    }
+    wire::wikipedia(&wire::parameters(request.uri().query()), |query| found(&shared, query))
 }
 
 /// A chat completion, or an answer with a web search.

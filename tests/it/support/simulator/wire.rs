@@ -155,6 +155,31 @@ pub(super) fn searxng(parameters: &HashMap<String, String>, search: impl Fn(&str
     .into_response()
 }
 
+/// The action API, version 2: an error has status 200, and an answer without results has no `query`.
+pub(super) fn wikipedia(parameters: &HashMap<String, String>, search: impl Fn(&str) -> Vec<Found>) -> Response {
+    let error = |code: &str, info: &str| Json(json!({"error": {"code": code, "info": info}, "servedby": "mw1"}));
+    let query = asked(parameters, "gsrsearch");
+    if asked(parameters, "action") != "query" || asked(parameters, "generator") != "search" {
+        return error("badvalue", "Unrecognized value for parameter \"action\".").into_response();
+    }
+    if query.trim().is_empty() {
+        return error("missingparam", "The \"gsrsearch\" parameter must be set.").into_response();
+    }
+    let article = |(rank, found): (usize, Found)| {
+        json!({
+            "pageid": rank + 100, "ns": 0, "title": found.title, "index": rank + 1, "contentmodel": "wikitext",
+            "pagelanguage": "en", "touched": "2026-11-20T08:00:00Z", "lastrevid": 1, "length": 9000,
+            "fullurl": found.url, "extract": found.snippet,
+        })
+    };
+    let most = number(parameters, "gsrlimit", 10);
+    let pages: Vec<Value> = search(query).into_iter().take(most).enumerate().map(article).collect();
+    if pages.is_empty() {
+        return Json(json!({"batchcomplete": true})).into_response();
+    }
+    Json(json!({"batchcomplete": true, "query": {"pages": pages}})).into_response()
+}
+
 /// Web and news search. A bad key is 422, and every answer carries the two windows' headers.
 pub(super) fn brave(
     parameters: &HashMap<String, String>,

@@ -6,18 +6,18 @@ fn stated(text: &str) -> Option<String> {
 
 #[test]
 fn every_pattern_compiles() {
-    assert!(NAMED.is_some() && OTHERS.is_some() && IN_QUOTES.is_some() && SITES.is_some());
+    assert!(OUTLET_NAMES.is_some() && UNLISTED_PAPERS.is_some() && QUOTED_NAMES.is_some() && SITES.is_some());
     assert!(FRAMES.iter().all(|frame| frame.matches("{name}").count() == 1));
     for site in OUTLETS.iter() {
         let stating = stating(site);
         assert!(stating.is_ok(), "{site}: {:?}", stating.err());
     }
     let known = |site: &str| OUTLETS.contains(&site);
-    assert!(FURTHER.iter().all(|(_, site)| known(site)) && known("nytimes.com"));
+    assert!(ALIAS_DOMAINS.iter().all(|(_, site)| known(site)) && known("nytimes.com"));
 }
 
 #[test]
-fn whom_a_story_is_from_is_read() {
+fn origin_is_read_when_a_story_states_it() {
     for (text, key) in [
         ("Russia plans a new offensive, the New York Times reported on Monday.", Some("owner:new-york-times")),
         ("The bank will cut 400 jobs, according to The Financial Times.", Some("outlet:ft.com")),
@@ -70,7 +70,7 @@ fn whom_a_story_is_from_is_read() {
 }
 
 #[test]
-fn who_is_only_mentioned_is_no_origin() {
+fn outlet_is_no_origin_when_it_is_only_mentioned() {
     for text in [
         "The Guardian is cutting jobs.",
         "The New York Times building was evacuated.",
@@ -115,7 +115,7 @@ fn a_papers_own_page_and_those_that_retell_it_share_a_key() {
 }
 
 #[test]
-fn whom_a_long_story_quotes_in_its_middle_it_is_not_from() {
+fn outlet_is_no_origin_when_a_long_story_quotes_it_in_its_middle() {
     let padding = "Our reporter asked the minister about it once more. ".repeat(40);
     assert_eq!(stated(&format!("{padding} CNN reported it in May. {padding}")), None);
     assert_eq!(stated(&format!("{padding} Source: CNN")).as_deref(), Some("outlet:cnn.com"));

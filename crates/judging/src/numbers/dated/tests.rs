@@ -57,7 +57,7 @@ fn the_same_event_of_another_thing_is_another_event() {
 }
 
 #[test]
-fn where_words_stand_in_any_order_the_clause_has_the_event() {
+fn event_is_found_in_the_clause_when_word_order_is_free() {
     let rows = [
         (
             "Мост в Херсоне открыт в 1936 году.",
@@ -117,7 +117,7 @@ fn what_a_date_dates_may_follow_it() {
 }
 
 #[test]
-fn a_date_is_where_it_stands_and_not_where_its_digits_do() {
+fn date_is_found_at_its_place_when_its_digits_occur_twice() {
     let passage = "There are 11994 items. The museum in Kyiv was opened in 1994.";
     assert_eq!(agrees("The museum in Kyiv was opened in 1994.", passage), Some(true));
 }

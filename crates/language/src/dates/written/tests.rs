@@ -20,12 +20,12 @@ fn a_statement_that_counts_from_its_day_says_that_day() {
         ("Water boils at 50C", None, ""),
         ("", None, ""),
     ] {
-        let told = with_written(text, language, tuesday());
-        assert_eq!(told, format!("{text}{day}"));
-        assert_eq!(without_written(&told), text);
-        let day = written_on(&told).map(|day| day.date_naive());
-        assert_eq!(day, (told != text).then(|| tuesday().date_naive()), "{told}");
-        assert_eq!(with_written(&told, language, tuesday()), told, "told again");
+        let marked = with_written(text, language, tuesday());
+        assert_eq!(marked, format!("{text}{day}"));
+        assert_eq!(without_written(&marked), text);
+        let day = written_on(&marked).map(|day| day.date_naive());
+        assert_eq!(day, (marked != text).then(|| tuesday().date_naive()), "{marked}");
+        assert_eq!(with_written(&marked, language, tuesday()), marked, "told again");
     }
     assert_eq!(without_written("He left (written on the wall)"), "He left (written on the wall)");
 }
@@ -34,8 +34,8 @@ proptest! {
     #[test]
     fn what_was_added_comes_off_again(text in "\\PC{0,60}( yesterday| вчера)?\\PC{0,20}") {
         for language in [Some("en"), Some("ru"), Some("uk"), None] {
-            let told = with_written(&text, language, tuesday());
-            prop_assert_eq!(without_written(&told), without_written(&text));
+            let marked = with_written(&text, language, tuesday());
+            prop_assert_eq!(without_written(&marked), without_written(&text));
         }
     }
 }

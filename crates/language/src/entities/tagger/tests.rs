@@ -50,7 +50,7 @@ fn a_sentence_without_words_and_one_without_end_are_no_trouble() {
 
 /// Names beyond the first 256 words, and across windows, are found.
 #[test]
-fn names_are_found_however_far_from_the_beginning_they_stand() {
+fn names_are_found_when_they_are_far_from_the_beginning() {
     let (name, filler) = ("Алексея Навального", "и ещё была жалоба");
     for before in [0, 20, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 110, 300] {
         // Moves the name across window edges.
@@ -72,7 +72,7 @@ fn a_sentence_that_was_read_before_gives_the_same_again() {
 
 /// Encyclopaedias stress names; some pages decompose "й" and "ї".
 #[test]
-fn a_stressed_name_is_found_where_it_stands() {
+fn name_is_found_at_its_place_when_it_is_stressed() {
     for (sentence, names) in [
         (
             "Влади\u{301}мир Зеле\u{301}нский прилетел в Варша\u{301}ву.",

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{END, MOST_SOUNDS, NONE, SAME, SOUNDS, TABLE, WIDTH, place};
+use super::{END, MAX_SOUNDS, MIN_SAME, NONE, SOUNDS, TABLE, WIDTH, place};
 use crate::names::name_key;
 use corroborate_labelled as labelled;
 
@@ -22,10 +22,10 @@ const STRANGERS: usize = 30;
 /// names of one person).
 const DECISION: f64 = 8.9;
 const STEEPNESS: f64 = 0.7;
-const NEAR: f64 = 4.0;
-const HOPELESS: f64 = -5.0;
+const MAX_BELOW_DECISION: f64 = 4.0;
+const MIN_PAIR_SCORE: f64 = -5.0;
 /// Pulls towards the frequency score.
-const PULL: f64 = 0.04;
+const REGULARISATION: f64 = 0.04;
 
 fn names(step: usize) -> Option<Vec<Pair>> {
     let text = labelled::read("wikidata_names_en_ru/wd_russian_64")?;
@@ -149,10 +149,11 @@ fn usual(pairs: &[Pair]) -> Vec<f64> {
 fn best(a: &[usize], b: &[usize], scores: &[f64]) -> Option<(f64, Vec<(usize, usize)>)> {
     let longest = a.len().max(b.len());
     let score = |x: Option<&usize>, y: Option<&usize>| {
-        x.zip(y).is_some_and(|(x, y)| scores[x * WIDTH + y].max(scores[y * WIDTH + x]) > f64::from(super::FOREIGN))
+        x.zip(y)
+            .is_some_and(|(x, y)| scores[x * WIDTH + y].max(scores[y * WIDTH + x]) > f64::from(super::MIN_FIRST_SOUNDS))
     };
     let may_meet = score(a.first(), b.first()) || score(a.first(), b.get(1)) || score(a.get(1), b.first());
-    if !may_meet || longest > MOST_SOUNDS || a.len().abs_diff(b.len()) * 2 > longest {
+    if !may_meet || longest > MAX_SOUNDS || a.len().abs_diff(b.len()) * 2 > longest {
         return None;
     }
     let (one, other) = (steps(a, b, scores), steps(b, a, scores));
@@ -169,12 +170,12 @@ fn strangers(names: &[Pair], turn: usize) -> impl Iterator<Item = (&Pair, &Pair)
 }
 
 /// Minimises the logistic loss.
-fn told_apart(names: &[Pair], usual: &[f64]) -> Vec<f64> {
+fn separated(names: &[Pair], usual: &[f64]) -> Vec<f64> {
     let mut scores = usual.to_vec();
     let pairs: Vec<(&Pair, &Pair)> = names.iter().filter(|pair| pair.latin != pair.cyrillic).map(|p| (p, p)).collect();
     for round in 0..ROUNDS {
         let near = |(one, other): &(&Pair, &Pair)| {
-            best(&one.latin, &other.cyrillic, &scores).is_some_and(|(mean, _)| mean > DECISION - NEAR)
+            best(&one.latin, &other.cyrillic, &scores).is_some_and(|(mean, _)| mean > DECISION - MAX_BELOW_DECISION)
         };
         let turns = (1..=STRANGERS).flat_map(|turn| strangers(names, round * STRANGERS + turn));
         let alike: Vec<(&Pair, &Pair)> = turns.filter(near).collect();
@@ -184,18 +185,18 @@ fn told_apart(names: &[Pair], usual: &[f64]) -> Vec<f64> {
             for ((one, other), same) in lessons {
                 let Some((mean, taken)) = best(&one.latin, &other.cyrillic, &scores) else { continue };
                 let sum = (mean - DECISION) * STEEPNESS;
-                if same > 0.5 && sum < HOPELESS {
+                if same > 0.5 && sum < MIN_PAIR_SCORE {
                     continue;
                 }
-                let said = 1.0 / (1.0 + f64::exp(-sum));
+                let probability = 1.0 / (1.0 + f64::exp(-sum));
                 let share = STEEPNESS / one.latin.len().max(other.cyrillic.len()) as f64;
                 for (x, y) in taken {
-                    slopes[x * WIDTH + y] += (same - said) * share;
-                    bends[x * WIDTH + y] += said * (1.0 - said) * share * STEEPNESS;
+                    slopes[x * WIDTH + y] += (same - probability) * share;
+                    bends[x * WIDTH + y] += probability * (1.0 - probability) * share * STEEPNESS;
                 }
             }
             for (at, score) in scores.iter_mut().enumerate() {
-                let step = 0.5 * (slopes[at] - PULL * (*score - usual[at])) / bends[at];
+                let step = 0.5 * (slopes[at] - REGULARISATION * (*score - usual[at])) / bends[at];
                 *score = (*score + step.clamp(-3.0, 3.0)).clamp(-60.0, 60.0);
             }
         }
@@ -229,7 +230,7 @@ fn learn_all() {
     for (at, pair) in all.into_iter().enumerate() {
         if at % 5 == 0 { kept.push(pair) } else { lessons.push(pair) }
     }
-    let table = rounded(&told_apart(&lessons, &usual(&lessons)));
+    let table = rounded(&separated(&lessons, &usual(&lessons)));
     for (row, name) in table.chunks(WIDTH).zip(SOUNDS.chars().chain(['_', '$'])) {
         let row: Vec<String> = row.iter().map(i32::to_string).collect();
         println!("ROW {name}\t{}", row.join("\t"));
@@ -246,7 +247,7 @@ fn learn_all() {
     let share =
         |means: &[f64], from: f64| means.iter().filter(|mean| **mean >= from).count() as f64 / means.len() as f64;
     for tenth in -10..=10 {
-        let from = SAME + f64::from(tenth) / 10.0;
+        let from = MIN_SAME + f64::from(tenth) / 10.0;
         println!(
             "from {from:.1}: {:.4} of the pairs, {:.6} of the strangers",
             share(&pairs, from),

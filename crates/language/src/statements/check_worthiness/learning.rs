@@ -11,9 +11,9 @@ use corroborate_labelled as labelled;
 type Row = (String, bool);
 
 /// Rows without the intercept.
-const KEPT: usize = 4000;
+const MAX_ROWS: usize = 4000;
 /// Minimum sentences with a word.
-const SEEN: usize = 4;
+const MIN_SENTENCES: usize = 4;
 /// Regularisation, by cross-validation.
 const RIDGE: f64 = 3.3;
 
@@ -57,7 +57,7 @@ fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
             columns.entry(gram).or_default().push((at, share(words)));
         }
     }
-    columns.retain(|_, column| column.len() >= SEEN);
+    columns.retain(|_, column| column.len() >= MIN_SENTENCES);
     let labels: Vec<bool> = rows.iter().map(|row| row.1).collect();
     let always: Column = (0..rows.len()).map(|row| (row, 1.0)).collect();
     let all: Vec<(&String, &Column)> = columns.iter().collect();
@@ -68,7 +68,7 @@ fn learnt(rows: &[&Row]) -> Vec<(String, i32)> {
     let strength = |at: usize| first[at + 1].abs() * (all[at].1.len() as f64).sqrt();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|a, b| strength(*b).total_cmp(&strength(*a)));
-    order.truncate(KEPT);
+    order.truncate(MAX_ROWS);
     order.sort_unstable();
     let kept: Vec<(&String, &Column)> = order.iter().map(|at| all[*at]).collect();
     let names = std::iter::once(ALWAYS.to_owned()).chain(kept.iter().map(|pair| pair.0.clone()));
@@ -88,9 +88,9 @@ fn scored(weights: &Weights<'_>, text: &str) -> f64 {
 }
 
 fn f1(scored: &[(f64, bool)], threshold: f64) -> f64 {
-    let said = scored.iter().filter(|(score, _)| *score >= threshold).count();
+    let positive = scored.iter().filter(|(score, _)| *score >= threshold).count();
     let both = scored.iter().filter(|(score, worthy)| *score >= threshold && *worthy).count();
-    2.0 * both as f64 / (said + scored.iter().filter(|(_, worthy)| *worthy).count()) as f64
+    2.0 * both as f64 / (positive + scored.iter().filter(|(_, worthy)| *worthy).count()) as f64
 }
 
 fn best_threshold(scored: &[(f64, bool)]) -> (f64, f64) {

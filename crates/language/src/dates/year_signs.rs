@@ -10,30 +10,30 @@ use crate::tokens;
 
 static DETERMINERS: Words = Words::of("dates.told.determiner");
 
-static JOINED: Words = Words::of("dates.told.joined");
+static RANGE_WORDS: Words = Words::of("dates.told.joined");
 
-static OPENING: Words = Words::of("dates.told.opening");
+static OPENING_WORDS: Words = Words::of("dates.told.opening");
 
-static FROM: Words = Words::of("dates.told.from");
+static RANGE_OPENINGS: Words = Words::of("dates.told.from");
 
 /// Words after "between 1599 and 1601"; not counted.
-static BEHIND_YEARS: Words = Words::of("dates.told.behind_years");
+static FOLLOWING_WORDS: Words = Words::of("dates.told.behind_years");
 
 /// Events with a year after a hyphen; other names have a number: "Boeing-1950".
-static EVENTS: Words = Words::of("dates.told.events");
+static EVENT_NAMES: Words = Words::of("dates.told.events");
 /// Standards and satellites, numbered even in quotation marks.
-static NUMBERED: Words = Words::of("dates.told.numbered");
+static NUMBERED_NAMES: Words = Words::of("dates.told.numbered");
 /// Lexemes searched for the opening quotation mark.
-const QUOTED: usize = 8;
+const MAX_QUOTED_LEXEMES: usize = 8;
 
 /// Words after "the 1980s–2005".
-static PERIODS: Words = Words::of("dates.told.periods");
+static PERIOD_WORDS: Words = Words::of("dates.told.periods");
 
 /// Words before "back to 1850".
-static TRACED: Words = Words::of("dates.told.traced");
+static TRACING_VERBS: Words = Words::of("dates.told.traced");
 
 /// Whether it is like "mid-2005", "the 1787 constitution", "Paris, 1789.", "between 1599 and 1601".
-pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
+pub(super) fn has_year_sign(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let Some(number) = lexemes.get(index).and_then(Lexeme::integer) else { return false };
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| back(steps).and_then(Lexeme::word);
@@ -49,7 +49,7 @@ pub(super) fn is_told_as_a_year(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let capital = back(2).is_some_and(|name| name.text.chars().next().is_some_and(char::is_uppercase));
     let ends = next.is_none_or(|sign| [',', '.', ';', ')'].into_iter().any(|end| sign.is_sign(end)));
     // "Traces its roots back to 1749"
-    let traced = (3..=6).any(|steps| word(steps).is_some_and(|verb| TRACED.has(verb)));
+    let traced = (3..=6).any(|steps| word(steps).is_some_and(|verb| TRACING_VERBS.has(verb)));
     let back_to = word(1) == Some("to") && word(2) == Some("back") && traced;
     let circa = is_circa(lexemes, index) && sign(1, '.');
     let old_end = old && sign(1, ',') && capital && ends;
@@ -71,19 +71,19 @@ fn is_of_an_event(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let is_quote = |sign: &Lexeme<'_>| ['"', '«', '»', '“', '”', '„'].into_iter().any(|quote| sign.is_sign(quote));
     let next = lexemes.get(index + 1);
     let quoted = next.is_some_and(is_quote)
-        && lexemes.get(index.saturating_sub(QUOTED)..index).is_some_and(|run| run.iter().any(is_quote));
+        && lexemes.get(index.saturating_sub(MAX_QUOTED_LEXEMES)..index).is_some_and(|run| run.iter().any(is_quote));
     let event = name.word().is_some_and(|word| {
-        is_an_event(word) || (quoted && !word.is_ascii() && word.chars().count() > 1 && !NUMBERED.has(word))
+        is_an_event(word) || (quoted && !word.is_ascii() && word.chars().count() > 1 && !NUMBERED_NAMES.has(word))
     });
     let goes_on = next.is_some_and(|sign| sign.is_sign('-') && sign.start == number.end);
     year && joined && event && !goes_on
 }
 
 /// Maximum letters of a case ending.
-const EVENT_ENDING: usize = 3;
+const MAX_ENDING_LETTERS: usize = 3;
 
 fn is_an_event(word: &str) -> bool {
-    EVENTS.has_form(word, EVENT_ENDING)
+    EVENT_NAMES.has_form(word, MAX_ENDING_LETTERS)
 }
 
 /// Whether "c." or "ca" precedes, but not "D.C. 500", "vitamin C. 300" or "25 °C. 300".
@@ -127,7 +127,7 @@ fn are_years_between(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let near = year(index).zip(year(index + 2)).is_some_and(|(first, second)| (1..200).contains(&(second - first)));
     let free = lexemes.get(index + 3).is_none_or(|behind| {
         [',', '.', ';', ')'].into_iter().any(|end| behind.is_sign(end))
-            || behind.word().is_some_and(|word| BEHIND_YEARS.has(word))
+            || behind.word().is_some_and(|word| FOLLOWING_WORDS.has(word))
     });
     between && and && near && (free || named)
 }
@@ -150,11 +150,11 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
         _ => return false,
     };
     let decade = at(number).and_then(year_number).filter(|decade| decade % 10 == 0);
-    let opens = |steps: usize| OPENING.has_this(word(steps));
+    let opens = |steps: usize| OPENING_WORDS.has_this(word(steps));
     let opened = (number + 1..=number + 3).any(opens);
     let from = opened && matches!(word(1), Some("to" | "до" | "по"));
     let counted = lexemes.get(index + 1).is_some_and(|noun| {
-        noun.word().is_some_and(|word| !names::is_year_word(word) && !PERIODS.has(word))
+        noun.word().is_some_and(|word| !names::is_year_word(word) && !PERIOD_WORDS.has(word))
             && !tokens::content_stems(noun.text, None).is_empty()
     });
     let until = matches!(word(1), Some("until" | "till")) || (dash && (glued || opened) && !counted);
@@ -166,13 +166,13 @@ fn closes_decades(lexemes: &[Lexeme<'_>], index: usize) -> bool {
 pub(super) fn closes_a_period(lexemes: &[Lexeme<'_>], index: usize) -> bool {
     let back = |steps: usize| index.checked_sub(steps).and_then(|at| lexemes.get(at));
     let word = |steps: usize| back(steps).and_then(Lexeme::word);
-    let joined = JOINED.has_this(word(1)) && back(2).is_some_and(|first| year_number(first).is_some());
+    let joined = RANGE_WORDS.has_this(word(1)) && back(2).is_some_and(|first| year_number(first).is_some());
     let period = joined
         && match word(3) {
             Some("between" | "между" | "між") => {
                 index.checked_sub(2).is_some_and(|first| are_years_between(lexemes, first))
             }
-            Some(word) => FROM.has(word),
+            Some(word) => RANGE_OPENINGS.has(word),
             None => false,
         };
     period || closes_decades(lexemes, index)

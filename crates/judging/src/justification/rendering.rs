@@ -1,16 +1,16 @@
 //! Selects a sentence's language.
 
 use super::super::labels::ReaderLanguage;
-use super::sayings::Saying;
+use super::sentence::Sentence;
 use super::{english, portuguese, russian, ukrainian};
 
 impl ReaderLanguage {
-    pub(super) fn say(self, saying: Saying<'_>) -> String {
+    pub(super) fn render(self, sentence: Sentence<'_>) -> String {
         match self {
-            Self::English => english::say(saying),
-            Self::Russian => russian::say(saying),
-            Self::Ukrainian => ukrainian::say(saying),
-            Self::Portuguese => portuguese::say(saying),
+            Self::English => english::render(sentence),
+            Self::Russian => russian::render(sentence),
+            Self::Ukrainian => ukrainian::render(sentence),
+            Self::Portuguese => portuguese::render(sentence),
         }
     }
 

@@ -2,7 +2,7 @@
 
 /// One sentence. Sources are a list of "domain \[N\]"; `groups` counts independent ones.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Saying<'a> {
+pub(super) enum Sentence<'a> {
     Opinion,
     RelatedListed,
     SocialOnly,
@@ -11,7 +11,7 @@ pub(super) enum Saying<'a> {
     },
     Degraded,
     Rated {
-        who: &'a str,
+        publisher: &'a str,
         rating: &'a str,
         url: &'a str,
         opposite: bool,
@@ -31,11 +31,11 @@ pub(super) enum Saying<'a> {
     },
     Refuted(&'a str),
     FigureDisagrees,
-    NobodySupports,
+    NoSupport,
     SupportedLess {
         groups: u32,
     },
-    NewerSayOtherwise {
+    NewerReportsDiffer {
         older: &'a str,
         newer: &'a str,
     },
@@ -70,7 +70,7 @@ pub(super) enum Saying<'a> {
     SupportUnclear(&'a str),
     AgainstUnclear(&'a str),
     NotSearched,
-    NobodyCouldBeAsked,
+    SourcesUnavailable,
     NothingFound,
     OffSubject(usize),
     NeitherSide,
