@@ -68,7 +68,7 @@ test("the card has its parts: sides, credibility with its reason, one story once
   const panel = await answered(page);
   const text = await panel.text();
   for (const part of [
-    "Refuted", "decisive", "about 8 in 10 were right", "You asked", SELECTED, "What was checked", "The Riverside bridge opened in 1990.",
+    "Refuted", "conclusive", "About 8 in 10 answers with this confidence were right", "You asked", SELECTED, "What was checked", "The Riverside bridge opened in 1990.",
     "For the claim", "Against the claim", "riverside-gazette.example", "Nov 18, 2026", "on the allow list, news outlet (the town's paper of record)",
     "same story as 2 other outlets: they count once", "Fact-check of this claim", "Possible correction, for an editor to check", "sources disagree",
   ]) {
