@@ -114,6 +114,7 @@ impl App {
         queue.stop_receiving();
         behind.close().await;
         supervisor.closing().cancel();
+        opened.stop_watching();
         drop((services, queue));
         // The store must still be open when the broker connection closes and the queue leases are returned.
         supervisor.drain(CLOSING_TIMEOUT).await;

@@ -189,6 +189,12 @@ impl OpenStore {
         }
     }
 
+    /// Ends the task of [`Self::watch`] before the server ends, so that closing does not wait for it.
+    pub fn stop_watching(&self) {
+        #[cfg(feature = "embedded")]
+        self.closing.cancel();
+    }
+
     /// Publishes the HTTP address in the folder's lock file.
     pub fn announce(&mut self, http: &str) -> Result<(), AppError> {
         #[cfg(feature = "embedded")]
