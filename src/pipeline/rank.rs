@@ -216,14 +216,20 @@ impl Worded<'_> {
         let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
         let piece = read.page.passages.get(passage)?;
         let profile = piece.profile_or(|| profile_of(&piece.text, read, Embedding::default()));
+        let mut pair = match self.rendering(read) {
+            Some(rendering) => services.compared(&rendering.profile, &rendering.forms, &profile),
+            None => services.comparable(self.claim, &profile),
+        };
+        // "The bridge was closed in May": the title says which bridge.
+        if let Some(behind) = read.page.title.as_deref().and_then(|title| pair.passage.behind_title(title, &pair.claim))
+        {
+            pair.passage = Arc::new(behind);
+        }
         Some(Ranked {
             read: read.clone(),
             group: group.clone(),
             text: piece.text.clone(),
-            pair: match self.rendering(read) {
-                Some(rendering) => services.compared(&rendering.profile, &rendering.forms, &profile),
-                None => services.comparable(self.claim, &profile),
-            },
+            pair,
             translated: false,
             original: profile,
             relevance: 0.0,
@@ -331,26 +337,33 @@ async fn embed(
 }
 
 /// Picks the best `most` passages, at most `per_group`. A second page of a group only fills free places, so that a
-/// copy does not displace a contradiction.
+/// copy does not displace a contradiction. Further passages of a page fill the last ones: headline and lead are often the
+/// nearest to a claim, and another sentence answers it.
 fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
     let mut chosen: Vec<Ranked> = Vec::with_capacity(most);
-    let mut copies: Vec<Ranked> = Vec::new();
+    let (mut copies, mut further): (Vec<Ranked>, Vec<Ranked>) = Default::default();
     for entry in ranked {
         let of_group = || chosen.iter().filter(|known| known.group == entry.group);
         let is_of_page = |known: &Ranked| known.read.page.id == entry.read.page.id;
-        if chosen.len() >= most || of_group().count() >= per_group {
-            continue;
+        if chosen.len() >= most {
+            break;
         }
-        if !of_group().all(is_of_page) {
+        if of_group().count() >= per_group {
+            if of_group().all(is_of_page) && !of_group().any(|known| known.text == entry.text) {
+                further.push(entry);
+            }
+        } else if !of_group().all(is_of_page) {
             copies.push(entry);
         } else if !of_group().any(|known| known.text == entry.text) {
             chosen.push(entry);
         }
     }
-    for copy in copies {
-        let of_group = chosen.iter().filter(|known| known.group == copy.group).count();
-        if chosen.len() < most && of_group < per_group {
-            chosen.push(copy);
+    for (entries, limit) in [(copies, per_group), (further, 2 * per_group)] {
+        for entry in entries {
+            let of_group = chosen.iter().filter(|known| known.group == entry.group).count();
+            if chosen.len() < most && of_group < limit {
+                chosen.push(entry);
+            }
         }
     }
     chosen.sort_by(|a, b| b.rank.total_cmp(&a.rank));

@@ -14,6 +14,9 @@ use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{self, Quantity};
 use corroborate_language::{negation, sentences, stemming, tokens};
 
+/// Longer titles are whole texts, as of posts.
+const MAX_TITLE_CHARS: usize = 200;
+
 static DENIALS: Words = Words::of("profile.denial");
 
 /// Nouns after "no" whose denial covers the rest: "no evidence that …".
@@ -33,6 +36,8 @@ pub struct TextProfile {
     pub text: String,
     /// Without "yesterday" and "on Monday", if present.
     pub undated: Option<String>,
+    /// The text behind the title of its page, if the passage does not name its subject; see [`TextProfile::premise`].
+    pub premise: Option<String>,
     /// ISO 639-1.
     pub language: Option<String>,
     /// Unit length; empty before the embedder runs.
@@ -187,6 +192,27 @@ impl TextProfile {
         self.undated.as_deref().unwrap_or(&self.text)
     }
 
+    /// The text of a passage for an NLI model.
+    pub fn premise(&self) -> &str {
+        self.premise.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Returns the passage to be read behind its page's title. `None` if the title is a question, or if title and passage
+    /// do not complete each other: the title has a name of the claim that the passage lacks, and the passage has a word of
+    /// the claim that the title lacks.
+    pub fn behind_title(&self, title: &str, claim: &Self) -> Option<Self> {
+        if title.trim_end().ends_with('?') || title.chars().nth(MAX_TITLE_CHARS).is_some() {
+            return None;
+        }
+        let title_stems = tokens::content_stems(title, self.language.as_deref());
+        let in_title = |stem: &str| title_stems.iter().any(|own| own == stem);
+        let is_named = claim.name_stems.iter().flatten().any(|stem| in_title(stem) && !self.has_stem(stem));
+        let is_answering = claim.words.iter().any(|word| self.has_stem(&word.stem) && !in_title(&word.stem));
+        let separator = if title.trim_end().ends_with(['.', '!', '…']) { " " } else { ". " };
+        let premise = || format!("{}{separator}{}", title.trim(), self.text);
+        (is_named && is_answering).then(|| Self { premise: Some(premise()), ..self.clone() })
+    }
+
     /// Analyses a text. `reference` is the base of relative dates; `hints` are upstream's names.
     pub fn new(text: &str, language: Option<&str>, reference: Option<DateTime<Utc>>, hints: &[EntityHint]) -> Self {
         let mut words: Vec<Word> = Vec::new();
@@ -227,6 +253,7 @@ impl TextProfile {
             name_stems,
             quantities: numbers::quantities(text, language),
             undated: dates::without_days(text, &dates),
+            premise: None,
             dates,
             negations: negation::negations(text, language),
             sentences: profiles,
@@ -331,6 +358,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn passage_is_read_behind_its_title_when_both_complete_each_other() {
+        let profile = |text: &str| TextProfile::new(text, Some("en"), None, &[]);
+        let claim = profile("The harbour crane at Larn can lift 120 tonnes.");
+        let passage = profile("The crane can lift 120 tonnes.");
+        let title = "Harbour crane at Larn is back";
+        let behind = passage.behind_title(title, &claim).unwrap();
+        assert_eq!(behind.premise(), "Harbour crane at Larn is back. The crane can lift 120 tonnes.");
+        assert_eq!((behind.text.as_str(), passage.premise()), (passage.text.as_str(), passage.text.as_str()));
+        for (text, title) in [
+            ("The crane at Larn can lift 120 tonnes.", title),
+            ("Fishermen protested in front of the hall.", title),
+            ("The crane can lift 120 tonnes.", "A crane is back"),
+            ("The crane can lift 120 tonnes.", "Is the crane at Larn back?"),
+        ] {
+            assert!(profile(text).behind_title(title, &claim).is_none(), "{title} {text}");
+        }
+        assert!(passage.behind_title(&"Larn ".repeat(60), &claim).is_none(), "a title of 300 characters");
+    }
 
     #[test]
     fn a_denial_is_counted_and_is_no_content() {

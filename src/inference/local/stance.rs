@@ -92,7 +92,7 @@ impl Words {
         let tokenise = move |tokens: &super::tokens::Texts| {
             let row = |pair: &Pair| {
                 let claim = format!("{}{}", words.claim_prefix, pair.claim.without_days());
-                let passage = format!("{}{}", words.passage_prefix, pair.passage.text);
+                let passage = format!("{}{}", words.passage_prefix, pair.passage.premise());
                 tokens.pair(&claim, &passage, words.claim_first)
             };
             pairs.iter().map(row).collect()
@@ -156,7 +156,8 @@ impl StanceModel for LocalStance {
 
     fn judge<'a>(&'a self, pairs: &'a [Pair]) -> BoxFuture<'a, Result<Vec<Judgement>, InferenceError>> {
         Box::pin(async move {
-            let keys: Vec<_> = pairs.iter().map(|pair| key(&[pair.claim.without_days(), &pair.passage.text])).collect();
+            let keys: Vec<_> =
+                pairs.iter().map(|pair| key(&[pair.claim.without_days(), pair.passage.premise()])).collect();
             let given = self.answers.or_ask(&keys, async |missing: &[usize]| {
                 self.ask(missing.iter().filter_map(|position| pairs.get(*position).cloned()).collect()).await
             });

@@ -74,7 +74,7 @@ impl RemoteStance {
 }
 
 fn texts(pairs: &[Pair]) -> Vec<(&str, &str)> {
-    pairs.iter().map(|pair| (pair.passage.text.as_str(), pair.claim.without_days())).collect()
+    pairs.iter().map(|pair| (pair.passage.premise(), pair.claim.without_days())).collect()
 }
 
 impl StanceModel for RemoteStance {
