@@ -57,7 +57,7 @@ pub struct PreparedPage {
     pub(crate) stated: Option<f64>,
     /// Profiles of the title and of the sentence that last led the evidence store here; lazy.
     pub(crate) head: OnceLock<Arc<TextProfile>>,
-    pub(crate) told: OnceLock<(u64, Arc<TextProfile>)>,
+    pub(crate) snippet: OnceLock<(u64, Arc<TextProfile>)>,
     /// Made on first use.
     pub(crate) origins: OnceLock<Origins>,
     /// False until an item that uses the page is committed.
@@ -70,25 +70,25 @@ pub(crate) struct Origins {
     /// The domain lists can change this.
     reference_work: bool,
     /// The text without orders to the reader, if it has any.
-    told: Option<String>,
+    without_orders: Option<String>,
     print: Fingerprint,
 }
 
 impl Origins {
     pub(crate) fn of(page: &PreparedPage, reference_work: bool) -> Self {
         // Orders to the reader do not make a page a syndicated copy.
-        let told = Some(text_without_orders(&page.text)).filter(|told| *told != page.text);
+        let without_orders = Some(text_without_orders(&page.text)).filter(|text| *text != page.text);
         let print = Fingerprint::new(&SourceText {
             evidence_id: &page.id,
             url: page.url.as_str(),
             domain: &page.domain,
-            text: told.as_deref().unwrap_or(&page.text),
+            text: without_orders.as_deref().unwrap_or(&page.text),
             canonical: page.canonical.as_deref(),
             based_on: &page.based_on,
             publisher: page.publisher.as_deref(),
             reference_work,
         });
-        Self { reference_work, told, print }
+        Self { reference_work, without_orders, print }
     }
 
     pub(crate) const fn reads_as(&self, reference_work: bool) -> bool {
@@ -97,7 +97,7 @@ impl Origins {
 
     /// Arguments for [`groups_of`](crate::judging::independence::groups_of).
     pub(crate) fn of_page<'a>(&'a self, page: &'a PreparedPage) -> (&'a str, &'a Fingerprint) {
-        (self.told.as_deref().unwrap_or(&page.text), &self.print)
+        (self.without_orders.as_deref().unwrap_or(&page.text), &self.print)
     }
 }
 
@@ -250,7 +250,7 @@ struct HitMetadata {
     language: Option<String>,
 }
 
-fn told(hit: &Hit) -> HitMetadata {
+fn metadata(hit: &Hit) -> HitMetadata {
     match hit.storage {
         Storage::Transient => HitMetadata::default(),
         Storage::Stored => HitMetadata {
@@ -267,16 +267,16 @@ pub(super) fn empty_page(
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> PreparedPage {
-    let told = told(&candidate.hit);
+    let metadata = metadata(&candidate.hit);
     PreparedPage {
         id: ids::evidence_id(candidate.url.as_str()),
         url: candidate.url.clone(),
         domain: candidate.domain.clone(),
         final_url: candidate.url.clone(),
-        title: told.title,
-        published_at: told.published_at,
+        title: metadata.title,
+        published_at: metadata.published_at,
         changed_at: None,
-        language: told.language,
+        language: metadata.language,
         text: String::new(),
         canonical: None,
         based_on: Vec::new(),
@@ -290,7 +290,7 @@ pub(super) fn empty_page(
         origin: Origin::Web,
         stated: None,
         head: OnceLock::new(),
-        told: OnceLock::new(),
+        snippet: OnceLock::new(),
         origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
@@ -303,7 +303,7 @@ pub(super) fn from_article(
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> PreparedPage {
-    let told = told(&candidate.hit);
+    let metadata = metadata(&candidate.hit);
     let text = article.text();
     let language = article
         .language
@@ -312,7 +312,7 @@ pub(super) fn from_article(
     let pieces = passages(&article);
     // A guessed date is wrong one time in five.
     let own = article.published_at.filter(|_| !article.date_is_guess);
-    let published = own.or(told.published_at).filter(|date| *date <= now);
+    let published = own.or(metadata.published_at).filter(|date| *date <= now);
     let published = if own.is_some() { published.and(article.published_on_its_day()) } else { published };
     let host = final_url.host_str().unwrap_or_default();
     let is_reference_work =
@@ -326,7 +326,7 @@ pub(super) fn from_article(
         url: candidate.url.clone(),
         domain,
         final_url: final_url.clone(),
-        title: article.title.or(told.title),
+        title: article.title.or(metadata.title),
         published_at: published,
         changed_at: article.modified_at.filter(|date| is_reference_work && *date <= now),
         canonical: article.canonical.map(|url| url.to_string()),
@@ -343,7 +343,7 @@ pub(super) fn from_article(
         origin: Origin::Web,
         stated: None,
         head: OnceLock::new(),
-        told: OnceLock::new(),
+        snippet: OnceLock::new(),
         origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }
@@ -388,7 +388,7 @@ pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
         origin,
         stated: None,
         head: OnceLock::new(),
-        told: OnceLock::new(),
+        snippet: OnceLock::new(),
         origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(true),
     }
@@ -407,9 +407,9 @@ pub(super) fn from_content(
     expires_at: DateTime<Utc>,
 ) -> PreparedPage {
     let hit = &candidate.hit;
-    let told = told(hit);
+    let metadata = metadata(hit);
     let article = Article {
-        title: told.title.clone().filter(|_| title_is_text(content.origin)),
+        title: metadata.title.clone().filter(|_| title_is_text(content.origin)),
         paragraphs: content
             .text
             .split("\n\n")
@@ -419,7 +419,7 @@ pub(super) fn from_content(
             .collect(),
         ..Article::default()
     };
-    let language = told
+    let language = metadata
         .language
         .or_else(|| crate::language::detect::detect(&content.text.chars().take(1_000).collect::<String>()).language);
     // Rows and values are not prose.
@@ -429,8 +429,8 @@ pub(super) fn from_content(
         url: candidate.url.clone(),
         domain: candidate.domain.clone(),
         final_url: candidate.url.clone(),
-        title: told.title,
-        published_at: told.published_at.filter(|date| *date <= now),
+        title: metadata.title,
+        published_at: metadata.published_at.filter(|date| *date <= now),
         changed_at: None,
         canonical: None,
         based_on: Vec::new(),
@@ -446,7 +446,7 @@ pub(super) fn from_content(
         origin: content.origin,
         stated: content.credibility,
         head: OnceLock::new(),
-        told: OnceLock::new(),
+        snippet: OnceLock::new(),
         origins: OnceLock::new(),
         stored: std::sync::atomic::AtomicBool::new(false),
     }

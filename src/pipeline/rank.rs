@@ -433,6 +433,6 @@ mod tests {
         let passages = [vec![0, 1], vec![0, 1], vec![2, 3], vec![0, 1], vec![]];
         assert_eq!(closest(&passages, 4, 2), [(2, 2), (2, 0)]);
         assert_eq!(closest(&[vec![], vec![]], 4, 4), [(0, 0), (0, 1)], "a page in another language");
-        assert_eq!(closest(&[vec![0, 1, 2, 3], vec![0]], 4, 4), [(4, 0)], "off topic beside the first");
+        assert_eq!(closest(&[vec![0, 1, 2, 3], vec![0]], 4, 4), [(4, 0)], "the second is off topic");
     }
 }

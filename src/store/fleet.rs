@@ -6,7 +6,7 @@
 //!
 //! Times are durations from the database's clock, because process clocks may differ.
 
-mod told;
+mod snapshot;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use sqlx::postgres::PgRow;
 use sqlx::{Executor, Postgres, Row as _};
 
-use self::told::FleetSnapshotRow;
+use self::snapshot::FleetSnapshotRow;
 use super::{Store, StoreError};
 
 /// The `NOTIFY` channel for circuit breaker changes.

@@ -61,7 +61,7 @@ fn a_secret_of_no_table_is_a_misspelt_name() {
 fn load_fails_with_place_when_table_is_wrong() {
     let text = load_file(&ENDPOINTS.replace("keywords", "keywrods"), &[]).unwrap_err().to_string();
     assert!(text.contains("providers.api.endpoints[0].keywrods: is not a known key"), "{text}");
-    assert!(text.contains("keywords"), "the mend names what is known: {text}");
+    assert!(text.contains("keywords"), "the advice names what is known: {text}");
     let text = load_file(&format!("{ENDPOINTS}api_key = \"5ecret\"\n"), &[]).unwrap_err().to_string();
     assert!(text.contains("ENRICHMENT_API_AIR_QUALITY_API_KEY") && !text.contains("5ecret"), "{text}");
     let single = ENDPOINTS.replace("[[", "[").replace("]]", "]").split("\n\n").next().unwrap().to_owned();

@@ -191,7 +191,7 @@ fn may_be_about(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
     let profile = |text: &str| Arc::new(TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]));
     let key = stem_hash(&hit.snippet);
     // The same sentence is found again and again.
-    let (kept, profiled) = page.told.get_or_init(|| (key, profile(&hit.snippet)));
+    let (kept, profiled) = page.snippet.get_or_init(|| (key, profile(&hit.snippet)));
     let sentence = if *kept == key { Arc::clone(profiled) } else { profile(&hit.snippet) };
     if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
         return true;

@@ -108,14 +108,19 @@ impl<'a> Plan<'a> {
         // A claim without a date, or about an earlier time, is asked there first. For news it is the last free provider.
         let is_recent =
             queries.first().and_then(|query| query.around).is_some_and(|around| self.now - around < NEWS_AGE);
-        let all: Vec<&Arc<dyn Provider>> = web.iter().chain(&encyclopaedias).copied().collect();
-        if self.rules.allowlist_only && !self.rules.allowed().iter().any(|domain| domain.ends_with("wikipedia.org")) {
-            // Its pages would be discarded.
-        } else if is_recent || self.rules.allowlist_only {
-            let free = web.iter().take_while(|provider| !provider.paid()).count();
-            web.splice(free..free, encyclopaedias);
-        } else {
-            stages.push(stage("encyclopaedia", StageMode::All, encyclopaedias, best()));
+        // Otherwise its pages would be discarded, and its empty answer would look like one.
+        let is_of_use =
+            !self.rules.allowlist_only || self.rules.allowed().iter().any(|domain| domain.ends_with("wikipedia.org"));
+        let encyclopaedias = if is_of_use { encyclopaedias } else { Vec::new() };
+        let comes_first = !is_recent && !self.rules.allowlist_only;
+        if comes_first {
+            stages.push(stage("encyclopaedia", StageMode::All, encyclopaedias.clone(), best()));
+        }
+        let free = web.iter().take_while(|provider| !provider.paid()).count();
+        let mut all = web.clone();
+        all.splice(free..free, encyclopaedias);
+        if !comes_first {
+            web.clone_from(&all);
         }
         let restricting: Vec<&Arc<dyn Provider>> =
             web.iter().copied().filter(|provider| provider.profile().restricts_domains).collect();
@@ -310,7 +315,11 @@ mod tests {
         assert_eq!(names(&plan, &[of(20_000)]), first, "a claim about an earlier time");
         assert_eq!(names(&plan, &[of(3)]), [("everything", vec!["gdelt", "wikipedia", "brave"])]);
         let only = rules(&["bbc.com"], true);
-        assert_eq!(names(&Plan { rules: &only, ..plan }, &[of(3)]), [("everything", vec!["gdelt", "brave"])]);
+        let only = Plan { rules: &only, ..plan };
+        let stages = only.stages(&[of(3)], &[foreign("c", "de")]);
+        let asked: Vec<Vec<&str>> =
+            stages.iter().map(|stage| stage.providers.iter().map(|one| one.name()).collect()).collect();
+        assert_eq!(asked, [["gdelt", "brave"], ["gdelt", "brave"]], "in every language");
     }
 
     #[test]

@@ -124,7 +124,7 @@ async fn a_refused_query_is_followed_by_one_simpler_query() {
     assert_eq!(setup.server.seen().len(), 2, "one simpler query, not more");
     let setup = Setup::start(&subject(), [prose(200, "A maximum of 250 records can be returned.")]).await;
     assert_eq!(setup.ask(&query()).await.unwrap_err().label(), "refused");
-    assert_eq!(setup.server.seen().len(), 1, "no other words would mend that");
+    assert_eq!(setup.server.seen().len(), 1, "other words would not help");
 }
 
 #[tokio::test]

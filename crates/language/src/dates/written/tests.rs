@@ -25,7 +25,7 @@ fn a_statement_that_counts_from_its_day_says_that_day() {
         assert_eq!(without_written(&marked), text);
         let day = written_on(&marked).map(|day| day.date_naive());
         assert_eq!(day, (marked != text).then(|| tuesday().date_naive()), "{marked}");
-        assert_eq!(with_written(&marked, language, tuesday()), marked, "told again");
+        assert_eq!(with_written(&marked, language, tuesday()), marked, "marked twice");
     }
     assert_eq!(without_written("He left (written on the wall)"), "He left (written on the wall)");
 }
