@@ -28,6 +28,7 @@ const TEXTS: &[(&str, &str)] = texts![
     "LICENSE-APACHE",
     "models/minilm-en-ru-uk-int8/LICENSE",
     "models/mpnet-nli-en-ru-uk-int8/LICENSE",
+    "models/e5-nli-int8/LICENSE",
     "models/slovnet-names/LICENSE",
     "LICENSES/CC-BY-SA-4.0.txt",
     "LICENSES/CC-BY-SA-3.0.txt",

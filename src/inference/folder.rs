@@ -34,6 +34,15 @@ const BUNDLED: &[(&str, BundledFiles)] = &[
             ("tokenizer.json", include_bytes!("../../models/mpnet-nli-en-ru-uk-int8/tokenizer.json")),
         ],
     ),
+    // After the model that names it as its partner, because the first one of a task is the default.
+    (
+        "e5-nli-int8",
+        &[
+            (MANIFEST_FILE, include_bytes!("../../models/e5-nli-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/e5-nli-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/e5-nli-int8/tokenizer.json")),
+        ],
+    ),
 ];
 #[cfg(not(feature = "models"))]
 const BUNDLED: &[(&str, BundledFiles)] = &[];

@@ -116,6 +116,9 @@ pub struct Manifest {
     /// Calibration with the cosine of claim and passage. Stance only.
     #[serde(default)]
     pub similarity: Option<Similarity>,
+    /// A second model for other languages. Stance only.
+    #[serde(default)]
+    pub ensemble: Option<Ensemble>,
     /// Prefix of a claim, if the model was trained with one.
     #[serde(default)]
     pub query_prefix: String,
@@ -150,6 +153,21 @@ pub struct Similarity {
     pub bias: Vec<f32>,
     /// Weight of the cosine, one per logit.
     pub weights: Vec<f32>,
+}
+
+/// Judges pairs together with a second stance model; see `EnsembleStance`.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ensemble {
+    /// Shown in results as `model:<name>`.
+    pub name: String,
+    /// Name of the second model. Without its folder, this model judges alone.
+    pub partner: String,
+    /// Languages of the pairs that this model judges alone.
+    pub alone: Vec<String>,
+    /// Of the mean of both.
+    #[serde(default = "one")]
+    pub temperature: f32,
 }
 
 const fn yes() -> bool {

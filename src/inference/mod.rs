@@ -4,6 +4,7 @@
 //! implement a trait in a new file and add it to [`Models`], which only `app` builds.
 
 pub mod choice;
+pub mod ensemble;
 mod error;
 pub mod folder;
 pub mod hashed;

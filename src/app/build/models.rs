@@ -8,6 +8,7 @@ use super::{AppError, setup};
 use crate::config::Config;
 use crate::domain::Clock;
 use crate::inference::choice::{self, AUTO, choose};
+use crate::inference::ensemble::{EnsembleStance, Member};
 use crate::inference::languages::ModelLanguages;
 use crate::inference::remote::{self, Patience, RemoteModels};
 use crate::inference::routed::{EmbeddingReranker, RoutedEmbedder, RoutedReranker, RoutedStance};
@@ -75,7 +76,18 @@ impl Choice<'_> {
         }
         let Some(folder) = self.folder(Task::Stance)? else { return Ok(Arc::new(rules)) };
         let languages = ModelLanguages::new(&folder.manifest.languages);
-        let model = local::stance(folder, self.own_embedder()?, self.supervisor)?;
+        let embedder = self.own_embedder()?;
+        let model = local::stance(folder, embedder, self.supervisor)?;
+        if let Some(ensemble) = &folder.manifest.ensemble
+            && let Some(partner) = self.named(&ensemble.partner)
+        {
+            let first = Member { model, languages };
+            let languages = ModelLanguages::new(&partner.manifest.languages);
+            let second =
+                Member { model: local::stance(partner, embedder, self.supervisor)?, languages: languages.clone() };
+            let both = EnsembleStance::new(ensemble, first, second);
+            return Ok(Arc::new(RoutedStance::new(Arc::new(both), languages, rules)));
+        }
         // The agreement rule judges texts that the model does not read.
         Ok(Arc::new(RoutedStance::new(model, languages, rules)))
     }
@@ -102,6 +114,10 @@ impl Choice<'_> {
     /// Returns `None` if a server or the hashed fallback is used.
     fn own_embedder(&self) -> Result<Option<&ModelFolder>, AppError> {
         if self.remote.embedder.is_some() { Ok(None) } else { self.folder(Task::Embedding) }
+    }
+
+    fn named(&self, name: &str) -> Option<&ModelFolder> {
+        self.brought.iter().chain(&self.shipped).find(|folder| folder.manifest.name == name)
     }
 
     /// Returns `None` if no model is wanted or exists.
