@@ -3,8 +3,8 @@
 
     venv/bin/python fixtures.py ../tests/fixtures/models
 
-Architectures: BERT, XLM-RoBERTa, DeBERTa-v3 and ModernBERT. The script reads ARCHITECTURE-embedding-f32/tokenizer.json and the texts of
-ARCHITECTURE.json, which stay as they are. It writes:
+Architectures: BERT and XLM-RoBERTa. The script reads ARCHITECTURE-embedding-f32/tokenizer.json and the texts of ARCHITECTURE.json, which
+stay as they are. It writes:
 
 * folders ARCHITECTURE-TASK-PRECISION: `f32`, `int8` (quantise.py) and, for the classifier, `dynamic` (ONNX Runtime's own quantisation)
 * in ARCHITECTURE.json, for each text, token ids and the outputs of transformers (`f32`) or of ONNX Runtime on the folder's file
@@ -67,7 +67,6 @@ class Architecture:
     # Gain of the last matrix: the logits of different inputs are about one apart.
     head_gain: float
     settings: dict[str, object]
-    pooling: str = "mean"
 
     def classifier(self, tokenizer: Tokenizer) -> PreTrainedModel:
         """The encoder with its classification head, weights drawn from the seed."""
@@ -89,18 +88,11 @@ class Architecture:
         return model
 
 
-# XLM-RoBERTa counts positions from behind the padding's id. ModernBERT's middle layer sees 64 tokens to either side, the others all.
+# XLM-RoBERTa counts positions from behind the padding's id.
 ARCHITECTURES = [
     Architecture("bert", "Bert", 11, 6.0, {}),
     Architecture("xlm-roberta", "XLMRoberta", 12, 8.0,
                  {"max_position_embeddings": MAX_LENGTH + 2, "type_vocab_size": 1, "layer_norm_eps": 1e-5}),
-    Architecture("deberta-v3", "DebertaV2", 13, 3.0,
-                 {"type_vocab_size": 0, "relative_attention": True, "position_buckets": 256, "norm_rel_ebd": "layer_norm",
-                  "share_att_key": True, "pos_att_type": "p2c|c2p", "position_biased_input": False, "max_relative_positions": -1,
-                  "pooler_hidden_size": HIDDEN}),
-    Architecture("modernbert", "ModernBert", 14, 2.0,
-                 {"global_attn_every_n_layers": 2, "local_attention": 128, "classifier_pooling": "cls", "bos_token_id": None,
-                  "cls_token_id": None, "eos_token_id": None, "sep_token_id": None}, "cls"),
 ]
 
 
@@ -125,11 +117,11 @@ def quantise_dynamically(source: Path, target: Path) -> None:
     logging.disable(logging.NOTSET)
 
 
-def write_model_toml(folder: Path, task: str, pooling: str) -> None:
+def write_model_toml(folder: Path, task: str) -> None:
     """`model.toml` of a fixture."""
     manifest = {"name": folder.name, "task": task, "model": "model.onnx", "tokenizer": "tokenizer.json", "max_length": MAX_LENGTH}
     if task == "embedding":
-        manifest |= {"pooling": pooling, "normalize": True, "dimension": HIDDEN}
+        manifest |= {"pooling": "mean", "dimension": HIDDEN}
     else:
         manifest |= {"labels": ["entail", "neutral", "contradict"]}
     write_manifest(folder, manifest | {"languages": ["*"], "licence": "CC0-1.0", "origin": "random weights of training/fixtures.py"})
@@ -147,7 +139,7 @@ def write_models(architecture: Architecture, model: PreTrainedModel, task: str, 
             quantise_dynamically(paths["f32"], path)
         if path.parent != tokenizer.parent:
             shutil.copyfile(tokenizer, path.parent / "tokenizer.json")
-        write_model_toml(path.parent, task, architecture.pooling)
+        write_model_toml(path.parent, task)
     return paths
 
 
@@ -184,15 +176,15 @@ def varied(model: ModelProto, seed: int) -> ModelProto:
     return copy
 
 
-def finish(output: np.ndarray, task: str, pooling: str) -> np.ndarray:
+def finish(output: np.ndarray, task: str) -> np.ndarray:
     """The unit vector of one text's hidden states [1, tokens, hidden]; logits as they are."""
     if task != "embedding":
         return output[0]
-    pooled = output[0, 0] if pooling == "cls" else output[0].mean(axis=0, dtype=np.float64)
+    pooled = output[0].mean(axis=0, dtype=np.float64)
     return pooled / np.linalg.norm(pooled)
 
 
-def answer(cases: list[dict], tokenizer: Tokenizer, task: str, pooling: str, reference: Runner, paths: dict[str, Path]) -> None:
+def answer(cases: list[dict], tokenizer: Tokenizer, task: str, reference: Runner, paths: dict[str, Path]) -> None:
     """Set each case's token ids and outputs by precision; exits at an unsteady text."""
     runners = {"f32": [reference]}
     for precision, path in paths.items():
@@ -206,7 +198,7 @@ def answer(cases: list[dict], tokenizer: Tokenizer, task: str, pooling: str, ref
         arrays = {name: np.array([column], dtype=np.int64) for name, column in columns.items()}
         case |= {"ids": encoding.ids, "second_segment": sum(encoding.type_ids), "answers": {}}
         for precision, each in runners.items():
-            output, *others = (finish(run(arrays), task, pooling) for run in each)
+            output, *others = (finish(run(arrays), task) for run in each)
             variation = max((float(np.abs(other - output).max()) for other in others), default=0.0)
             if variation > MAX_VARIATION:
                 raise SystemExit(f"fixtures.py: {paths[precision].parent.name} varies by {variation:.1e} on {case}; add a word to the text")
@@ -223,7 +215,7 @@ def write_unsupported(template: Path, target: Path) -> None:
     graph.graph.node.append(helper.make_node("FoldTimeline", [f"{output}_before"], [output], domain="org.example"))
     graph.opset_import.append(helper.make_opsetid("org.example", 1))
     onnx.save(graph, target / "model.onnx")
-    write_model_toml(target, "stance", "")
+    write_model_toml(target, "stance")
 
 
 def lines(items: list[dict]) -> str:
@@ -248,7 +240,7 @@ def main() -> None:
         classifier = architecture.classifier(tokenizer)
         for task, model in (("embedding", classifier.base_model), ("stance", classifier)):
             paths = write_models(architecture, model, task, source, root)
-            answer(document[task], tokenizer, task, architecture.pooling, reference(model), paths)
+            answer(document[task], tokenizer, task, reference(model), paths)
         text = ",\n".join(f'"{task}": {lines(cases)}' for task, cases in document.items())
         answers.write_text("{\n" + text + "\n}\n", encoding="utf-8")
     write_unsupported(root / "bert-stance-int8", root / "unsupported-operator")

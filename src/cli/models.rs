@@ -2,11 +2,6 @@
 //!
 //! Models are in `MODELS_DIR`, in the binary and on servers.
 
-#[cfg(feature = "models")]
-mod pairs;
-mod probe;
-mod verify;
-
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -24,19 +19,27 @@ use crate::judging::plain::plain;
 use crate::outbound::HttpClient;
 
 pub(super) async fn run(config: &Config, action: Option<ModelsAction>, output: Output) -> Result<(), Failure> {
+    let inventory = inventory(config).await?;
     match action {
-        None | Some(ModelsAction::List) => list(config, output).await,
-        Some(ModelsAction::Verify { names }) => verify::run(config, &names, output).await,
+        None | Some(ModelsAction::List) => list(inventory, config, output),
+        Some(ModelsAction::Verify { names }) => verify(&inventory, &names, output),
     }
 }
 
 /// All models, and errors that hide others.
 struct ModelInventory {
-    shipped: Vec<ModelFolder>,
     /// In `MODELS_DIR`.
     brought: Vec<ModelFolder>,
-    remote: RemoteModels,
+    shipped: Vec<ModelFolder>,
+    /// On servers.
+    served: Vec<ServedModel>,
     problems: Vec<String>,
+}
+
+struct ServedModel {
+    task: Task,
+    name: String,
+    location: String,
 }
 
 /// Does not wait for model servers.
@@ -57,7 +60,19 @@ async fn inventory(config: &Config) -> Result<ModelInventory, Failure> {
             Err(error) => problems.push(error.to_string()),
         }
     }
-    Ok(ModelInventory { shipped: ModelFolder::bundled(), brought, remote, problems })
+    let served =
+        |task, name: &str, location| ServedModel { task, name: name.trim_start_matches("model:").to_owned(), location };
+    let served = [
+        remote.embedder.map(|one| served(Task::Embedding, one.name(), one.location())),
+        remote.stance.map(|one| served(Task::Stance, one.name(), one.location())),
+        remote.reranker.map(|one| served(Task::Relevance, one.name(), one.location())),
+    ];
+    Ok(ModelInventory {
+        brought,
+        shipped: ModelFolder::bundled(),
+        served: served.into_iter().flatten().collect(),
+        problems,
+    })
 }
 
 #[derive(Debug, Serialize)]
@@ -91,91 +106,69 @@ struct ModelList {
 }
 
 impl ModelInventory {
-    fn chosen(&self, task: Task, config: &Config) -> Result<Option<&ModelFolder>, choice::ChoiceError> {
-        choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped)
+    fn folders(&self) -> impl Iterator<Item = &ModelFolder> {
+        self.brought.iter().chain(&self.shipped)
     }
 
-    /// Returns task, name and address.
-    fn served(&self) -> Vec<(Task, String, String)> {
-        let remote = &self.remote;
-        let embedder = remote.embedder.as_ref().map(|one| (Task::Embedding, one.name().to_owned(), one.location()));
-        let judge = |name: &str| name.trim_start_matches("model:").to_owned();
-        let stance = remote.stance.as_ref().map(|one| (Task::Stance, judge(one.name()), one.location()));
-        let reranker = remote.reranker.as_ref().map(|one| (Task::Relevance, one.name().to_owned(), one.location()));
-        [embedder, stance, reranker].into_iter().flatten().collect()
+    /// Returns the name and place of the model in use: a server's before a folder's.
+    fn used(&self, task: Task, config: &Config) -> Result<Option<(String, String)>, choice::ChoiceError> {
+        if let Some(served) = self.served.iter().find(|served| served.task == task) {
+            return Ok(Some((served.name.clone(), served.location.clone())));
+        }
+        let chosen = choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped)?;
+        Ok(chosen.map(|folder| (folder.manifest.name.clone(), folder.location())))
     }
 
     fn listed(mut self, config: &Config) -> ModelList {
         let mut problems = std::mem::take(&mut self.problems);
-        let served = self.served();
-        let mut used = |task: Task| -> Vec<(String, String)> {
-            if let Some((_, name, location)) = served.iter().find(|(of, ..)| *of == task) {
-                return vec![(name.clone(), location.clone())];
-            }
-            match choose(task, choice::wanted(&config.inference, task), &self.brought, &self.shipped) {
-                Ok(folder) => {
-                    folder.into_iter().map(|folder| (folder.manifest.name.clone(), folder.location())).collect()
-                }
-                Err(error) => {
-                    problems.push(error.to_string());
-                    Vec::new()
-                }
-            }
-        };
-        let (embedding, stance, relevance) = (used(Task::Embedding), used(Task::Stance), used(Task::Relevance));
-        let is_used = |task: Task, location: &str| {
-            let of_task = match task {
-                Task::Embedding => &embedding,
-                Task::Stance => &stance,
-                Task::Relevance => &relevance,
-            };
-            of_task.iter().any(|(_, used)| used == location)
-        };
-        let mut models: Vec<Row> = served
-            .iter()
-            .map(|(task, name, location)| Row {
-                task: *task,
-                name: name.clone(),
-                location: location.clone(),
-                in_use: true,
-                size: None,
-                languages: Vec::new(),
-                licence: None,
-                origin: None,
+        let mut used = |task| {
+            self.used(task, config).unwrap_or_else(|error| {
+                problems.push(error.to_string());
+                None
             })
-            .collect();
-        for folder in self.brought.iter().chain(&self.shipped) {
-            let (manifest, location) = (&folder.manifest, folder.location());
-            models.push(Row {
-                task: manifest.task,
-                name: manifest.name.clone(),
-                in_use: is_used(manifest.task, &location),
-                location,
-                size: folder.size().ok(),
-                languages: manifest.languages.clone(),
-                licence: manifest.licence.clone(),
-                origin: manifest.origin.clone(),
-            });
-        }
-        models.sort_by(|one, other| one.task.cmp(&other.task).then(other.in_use.cmp(&one.in_use)));
-        let name = |used: Vec<(String, String)>, task: Task| {
-            let names: Vec<String> = used.into_iter().map(|(name, _)| name).collect();
-            if names.is_empty() { choice::without(task).to_owned() } else { names.join("+") }
         };
+        let used = Task::ALL.map(|task| (task, used(task)));
+        let is_used = |task: Task, place: &str| {
+            used.iter().any(|(of, model)| *of == task && model.as_ref().is_some_and(|(_, used)| used == place))
+        };
+        let served = self.served.iter().map(|served| Row {
+            task: served.task,
+            name: served.name.clone(),
+            location: served.location.clone(),
+            in_use: true,
+            size: None,
+            languages: Vec::new(),
+            licence: None,
+            origin: None,
+        });
+        let folders = self.folders().map(|folder| Row {
+            task: folder.manifest.task,
+            name: folder.manifest.name.clone(),
+            location: folder.location(),
+            in_use: is_used(folder.manifest.task, &folder.location()),
+            size: folder.size().ok(),
+            languages: folder.manifest.languages.clone(),
+            licence: folder.manifest.licence.clone(),
+            origin: folder.manifest.origin.clone(),
+        });
+        let mut models: Vec<Row> = served.chain(folders).collect();
+        models.sort_by(|one, other| one.task.cmp(&other.task).then(other.in_use.cmp(&one.in_use)));
+        let [embedding, stance, relevance] = used.map(|(_, model)| model.map(|(name, _)| name));
         // Without a reranker, relevance is the embedder's cosine.
-        let by_embedder = config.inference.reranker == choice::AUTO && relevance.is_empty();
-        let relevance = if by_embedder { embedding.clone() } else { relevance };
+        let relevance = relevance
+            .or_else(|| embedding.clone().filter(|_| config.inference.reranker == choice::AUTO))
+            .unwrap_or_else(|| choice::without(Task::Relevance).to_owned());
         let in_use = ModelsInUse {
-            embedding: name(embedding, Task::Embedding),
-            stance: name(stance, Task::Stance),
-            relevance: name(relevance, Task::Relevance),
+            embedding: embedding.unwrap_or_else(|| choice::without(Task::Embedding).to_owned()),
+            stance: stance.unwrap_or_else(|| choice::without(Task::Stance).to_owned()),
+            relevance,
         };
         ModelList { models, in_use, problems }
     }
 }
 
-async fn list(config: &Config, output: Output) -> Result<(), Failure> {
-    let listed = inventory(config).await?.listed(config);
+fn list(inventory: ModelInventory, config: &Config, output: Output) -> Result<(), Failure> {
+    let listed = inventory.listed(config);
     if output.json {
         return output.value(&listed);
     }
@@ -222,6 +215,106 @@ fn table(listed: &ModelList, output: Output) -> String {
     text
 }
 
+#[derive(Debug, Serialize)]
+struct Finding {
+    task: Task,
+    name: String,
+    location: String,
+    ok: bool,
+    /// What was checked, or what to do.
+    detail: String,
+}
+
+/// Checks the checksums of the named models, or of all, and loads each. Models on servers were tried by the connection.
+fn verify(inventory: &ModelInventory, names: &[String], output: Output) -> Result<(), Failure> {
+    let problems = &inventory.problems;
+    let show_problems = || problems.iter().for_each(|problem| output.problem(&format!("problem: {problem}")));
+    let is_known = |name: &&String| {
+        let folders = inventory.folders().map(|folder| &folder.manifest.name);
+        folders.chain(inventory.served.iter().map(|served| &served.name)).any(|own| own == *name)
+    };
+    if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+        show_problems();
+        return Err(Failure::new(2, format!("no model is called {unknown:?}; see `corroborate models list`")));
+    }
+    let is_wanted = |name: &String| names.is_empty() || names.contains(name);
+    let served = inventory.served.iter().filter(|served| is_wanted(&served.name)).map(|served| Finding {
+        task: served.task,
+        name: served.name.clone(),
+        location: served.location.clone(),
+        ok: true,
+        detail: "the server answers".to_owned(),
+    });
+    let folders = inventory.folders().filter(|folder| is_wanted(&folder.manifest.name)).map(|folder| {
+        let outcome = tried(folder);
+        Finding {
+            task: folder.manifest.task,
+            name: folder.manifest.name.clone(),
+            location: folder.location(),
+            ok: outcome.is_ok(),
+            detail: outcome.unwrap_or_else(|problem| problem),
+        }
+    });
+    let findings: Vec<Finding> = served.chain(folders).collect();
+    let failed = findings.iter().filter(|finding| !finding.ok).count() + problems.len();
+    if output.json {
+        output.value(&serde_json::json!({ "ok": failed == 0, "models": findings, "problems": problems }))?;
+    } else {
+        output.text(&lines(&findings, output))?;
+        show_problems();
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::failed(format!("{failed} of the models cannot be used; each line says what to do"))),
+    }
+}
+
+/// Checksums first, because the load error of a damaged file is less clear.
+fn tried(folder: &ModelFolder) -> Result<String, String> {
+    folder.verify().map_err(|error| error.to_string())?;
+    let sums = if folder.manifest.sha256.is_empty() { "its model.toml has no checksums" } else { "checksums right" };
+    let began = std::time::Instant::now();
+    load(folder)?;
+    Ok(format!("{sums}, loaded in {} ms", began.elapsed().as_millis()))
+}
+
+/// Loads the model, which tries a normal and the longest input.
+#[cfg(feature = "models")]
+fn load(folder: &ModelFolder) -> Result<(), String> {
+    use crate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
+
+    let loaded = match folder.manifest.task {
+        Task::Embedding => LocalEmbedder::load(folder).map(drop),
+        Task::Stance => LocalStance::load(folder).map(drop),
+        Task::Relevance => LocalReranker::load(folder).map(drop),
+    };
+    loaded.map_err(|error| error.to_string())
+}
+
+#[cfg(not(feature = "models"))]
+fn load(folder: &ModelFolder) -> Result<(), String> {
+    Err(format!("{} cannot be run by this build; build with the feature `models`", folder.location()))
+}
+
+fn lines(findings: &[Finding], output: Output) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let (word, colour) = if finding.ok { ("ok  ", Colour::Green) } else { ("FAIL", Colour::Red) };
+        let _infallible = writeln!(
+            text,
+            "{}  {:<10} {:<30} {}",
+            output.paint(word, colour),
+            finding.task.as_str(),
+            plain(&finding.name),
+            plain(&finding.detail)
+        );
+    }
+    if findings.is_empty() {
+        text.push_str("there is no model: vectors, stance and relevance are made by rule\n");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,9 +333,7 @@ mod tests {
 
     fn listed(config: &Config) -> ModelList {
         let brought = config.models_dir.as_deref().map(scan).unwrap().unwrap();
-        let inventory =
-            ModelInventory { shipped: Vec::new(), brought, remote: RemoteModels::default(), problems: Vec::new() };
-        inventory.listed(config)
+        ModelInventory { brought, shipped: Vec::new(), served: Vec::new(), problems: Vec::new() }.listed(config)
     }
 
     #[test]

@@ -444,8 +444,6 @@ pub struct InferenceConfig {
     /// Bearer token of these servers.
     #[serde(default, deserialize_with = "api_key")]
     pub api_key: Option<ApiKey>,
-    /// For OpenAI-compatible servers with several models.
-    pub embedding_model: Option<String>,
     /// Per call.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,

@@ -452,12 +452,6 @@ fn model_keys() -> Vec<Key> {
         Key::named("inference.stance_url", "INFERENCE_STANCE_URL", Kind::Url, "stance server"),
         Key::named("inference.rerank_url", "INFERENCE_RERANK_URL", Kind::Url, "relevance server"),
         Key::named("inference.api_key", "INFERENCE_API_KEY", Kind::Secret(SecretKind::Header), "their bearer token"),
-        Key::named(
-            "inference.embedding_model",
-            "INFERENCE_EMBEDDING_MODEL",
-            Kind::Text,
-            "model name for an OpenAI-compatible embedding server",
-        ),
         Key::named("inference.timeout", "INFERENCE_TIMEOUT", CALL, "longest time of one call to these servers"),
         // pgvector indexes at most 2,000 dimensions.
         Key::own("inference.embedding_dimension", count(8, 2000), "numbers in one embedding"),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 pub use super::error::ModelError;
-pub use super::manifest::{Label, Manifest, PairOrder, Pooling, Task};
+pub use super::manifest::{Label, Manifest, Pooling, Task};
 
 pub const MANIFEST_FILE: &str = "model.toml";
 

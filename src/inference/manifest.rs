@@ -10,7 +10,7 @@ use figment::Figment;
 use figment::providers::{Format, Toml};
 use serde::{Deserialize, Serialize};
 
-use super::labels::is_whole;
+use crate::domain::evidence::StanceProbabilities;
 
 /// Configuration values that mean no model.
 const RESERVED_NAMES: [&str; 4] = ["auto", "hashed", "rules", "lexical"];
@@ -50,8 +50,6 @@ pub enum Pooling {
     Mean,
     /// The first token's vector.
     Cls,
-    /// The graph pools: its output is `[batch, dimension]`.
-    None,
 }
 
 /// The meaning of one logit of a stance model.
@@ -65,14 +63,28 @@ pub enum Label {
     NotEntail,
 }
 
-/// The text that the model expects first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PairOrder {
-    /// Premise, hypothesis, as in NLI training.
-    PassageClaim,
-    /// Query, passage, as in reranker training.
-    ClaimPassage,
+/// Whether each class of an NLI model is there once.
+pub(super) fn is_complete(labels: &[Label]) -> bool {
+    let has = |label| labels.contains(&label);
+    match labels.len() {
+        2 => has(Label::Entail) && has(Label::NotEntail),
+        3 => has(Label::Entail) && has(Label::Neutral) && has(Label::Contradict),
+        _ => false,
+    }
+}
+
+/// Converts to three probabilities. `NotEntail` counts as neutral, because it does not separate neutral and
+/// contradiction.
+pub(super) fn probabilities(shares: impl IntoIterator<Item = (Label, f64)>) -> StanceProbabilities {
+    let mut sums = StanceProbabilities { entail: 0.0, contradict: 0.0, neutral: 0.0 };
+    for (label, share) in shares {
+        match label {
+            Label::Entail => sums.entail += share,
+            Label::Contradict => sums.contradict += share,
+            Label::Neutral | Label::NotEntail => sums.neutral += share,
+        }
+    }
+    sums
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -89,9 +101,6 @@ pub struct Manifest {
     /// Embedding only.
     #[serde(default)]
     pub pooling: Option<Pooling>,
-    /// Scales vectors to unit length for the cosine. Embedding only; `false` is refused.
-    #[serde(default = "yes")]
-    pub normalize: bool,
     /// Length of a vector. Embedding only.
     #[serde(default)]
     pub dimension: Option<usize>,
@@ -102,15 +111,10 @@ pub struct Manifest {
     /// Meaning of each logit, in order. Stance only.
     #[serde(default)]
     pub labels: Vec<Label>,
-    /// Position of the "relevant" logit of two. Relevance only.
-    #[serde(default)]
-    pub relevant: Option<usize>,
-    /// The text that comes first; default: the usual order of the task. Stance and relevance only.
-    #[serde(default)]
-    pub order: Option<PairOrder>,
+    /// Divides the logits. Stance only.
     #[serde(default = "one")]
     pub temperature: f32,
-    /// Added to the logits after the division by `temperature`.
+    /// Added to the logits after the division by `temperature`. Stance only.
     #[serde(default)]
     pub bias: Vec<f32>,
     /// Calibration with the cosine of claim and passage. Stance only.
@@ -119,17 +123,12 @@ pub struct Manifest {
     /// A second model for other languages. Stance only.
     #[serde(default)]
     pub ensemble: Option<Ensemble>,
-    /// Prefix of a claim, if the model was trained with one.
+    /// Put before every text, if the model was trained with a prefix. Embedding only.
     #[serde(default)]
     pub query_prefix: String,
-    #[serde(default)]
-    pub passage_prefix: String,
     /// ISO 639-1, or `*`.
     #[serde(default = "any_language")]
     pub languages: Vec<String>,
-    /// Correct answers of 100 pairs of `models verify`, by language. A lower result shows a damaged file.
-    #[serde(default)]
-    pub expected: BTreeMap<String, u8>,
     #[serde(default)]
     pub licence: Option<String>,
     /// Source of the model, such as `repository@commit`.
@@ -170,10 +169,6 @@ pub struct Ensemble {
     pub temperature: f32,
 }
 
-const fn yes() -> bool {
-    true
-}
-
 const fn one() -> f32 {
     1.0
 }
@@ -190,24 +185,12 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Returns the expected correct answers of 100 pairs; `None` if unknown.
-    pub fn expected_of(&self, language: &str) -> Option<u8> {
-        self.expected.iter().find(|(own, _)| own.eq_ignore_ascii_case(language)).map(|(_, right)| *right)
-    }
-
     pub fn files(&self) -> Vec<&str> {
         let mut files = vec![self.model.as_str(), self.tokenizer.as_str()];
         files.extend(
             self.sha256.keys().map(String::as_str).filter(|file| *file != self.model && *file != self.tokenizer),
         );
         files
-    }
-
-    pub fn pair_order(&self) -> PairOrder {
-        self.order.unwrap_or(match self.task {
-            Task::Relevance => PairOrder::ClaimPassage,
-            Task::Embedding | Task::Stance => PairOrder::PassageClaim,
-        })
     }
 
     fn check(&self) -> Result<(), String> {
@@ -233,73 +216,55 @@ impl Manifest {
         if !(LEAST_TOKENS..=MOST_TOKENS).contains(&self.max_length) {
             return Err(format!("`max_length` is {}; give {LEAST_TOKENS} to {MOST_TOKENS} tokens", self.max_length));
         }
-        check_numbers(self.temperature, &self.bias)?;
-        if let Some((language, right)) = self.expected.iter().find(|(_, right)| **right > 100) {
-            return Err(format!("`expected` says {right} of 100 for {language:?}; give 0 to 100"));
-        }
         match self.task {
-            Task::Embedding => self.check_embedding(),
-            Task::Stance => self.check_stance(),
-            Task::Relevance => self.check_relevance(),
+            Task::Embedding => self.check_embedding()?,
+            Task::Stance => self.check_stance()?,
+            Task::Relevance => {}
+        }
+        let fields = [
+            ("pooling", Task::Embedding, self.pooling.is_some()),
+            ("dimension", Task::Embedding, self.dimension.is_some()),
+            ("cosine", Task::Embedding, self.cosine.is_some()),
+            ("query_prefix", Task::Embedding, !self.query_prefix.is_empty()),
+            ("labels", Task::Stance, !self.labels.is_empty()),
+            ("bias", Task::Stance, !self.bias.is_empty()),
+            ("similarity", Task::Stance, self.similarity.is_some()),
+        ];
+        match fields.iter().find(|(_, task, is_given)| *is_given && *task != self.task) {
+            None => Ok(()),
+            Some((field, ..)) => {
+                Err(format!("`{field}` says nothing of a model for {}; take it out", self.task.as_str()))
+            }
         }
     }
 
     fn check_embedding(&self) -> Result<(), String> {
         if self.pooling.is_none() {
-            return Err(
-                "an embedding model needs `pooling`: \"mean\", \"cls\" or \"none\" (its card says which)".to_owned()
-            );
+            return Err("an embedding model needs `pooling`: \"mean\" or \"cls\" (its card says which)".to_owned());
         }
         match self.dimension {
             None => return Err("an embedding model needs `dimension`, the length of its vectors".to_owned()),
             Some(0) => return Err("`dimension` is 0; give the length of the model's vectors".to_owned()),
             Some(_) => {}
         }
-        if !self.normalize {
-            return Err("`normalize` is false, but vectors are compared by their cosine; take it out".to_owned());
-        }
         if self.cosine.is_some_and(|[low, high]| !(-1.0 <= low && low < high && high <= 1.0)) {
             return Err("`cosine` wants two numbers from -1 to 1, that of strangers below that of the same".to_owned());
         }
-        self.refuse(&[
-            ("labels", !self.labels.is_empty()),
-            ("bias", !self.bias.is_empty()),
-            ("similarity", self.similarity.is_some()),
-            ("order", self.order.is_some()),
-            ("relevant", self.relevant.is_some()),
-        ])
+        Ok(())
     }
 
     fn check_stance(&self) -> Result<(), String> {
-        if !is_whole(&self.labels) {
+        if !is_complete(&self.labels) {
             return Err("a stance model needs `labels` in the order of its logits: \"entail\", \"neutral\" and \
                         \"contradict\", or \"entail\" and \"not_entail\" (its config.json says the order in id2label)"
                 .to_owned());
         }
+        check_numbers(self.temperature, &self.bias)?;
         self.check_bias(self.labels.len())?;
         if let Some(similarity) = &self.similarity {
             similarity.check(self.labels.len()).map_err(|wrong| format!("`similarity`: {wrong}"))?;
         }
-        self.refuse(&[
-            ("pooling", self.pooling.is_some()),
-            ("dimension", self.dimension.is_some()),
-            ("cosine", self.cosine.is_some()),
-            ("relevant", self.relevant.is_some()),
-        ])
-    }
-
-    fn check_relevance(&self) -> Result<(), String> {
-        if self.relevant.is_some_and(|position| position > 1) {
-            return Err("`relevant` is the position of the relevant one of two logits: 0 or 1".to_owned());
-        }
-        self.check_bias(if self.relevant.is_some() { 2 } else { 1 })?;
-        self.refuse(&[
-            ("pooling", self.pooling.is_some()),
-            ("dimension", self.dimension.is_some()),
-            ("cosine", self.cosine.is_some()),
-            ("labels", !self.labels.is_empty()),
-            ("similarity", self.similarity.is_some()),
-        ])
+        Ok(())
     }
 
     fn check_bias(&self, logits: usize) -> Result<(), String> {
@@ -307,15 +272,6 @@ impl Manifest {
             return Ok(());
         }
         Err(format!("`bias` has {} values and the model {logits} logits; give one value each", self.bias.len()))
-    }
-
-    fn refuse(&self, fields: &[(&str, bool)]) -> Result<(), String> {
-        match fields.iter().find(|(_, given)| *given) {
-            None => Ok(()),
-            Some((field, _)) => {
-                Err(format!("`{field}` says nothing of a model for {}; take it out", self.task.as_str()))
-            }
-        }
     }
 }
 
@@ -368,12 +324,11 @@ mod tests {
     #[test]
     fn manifest_has_default_when_key_is_missing() {
         let embedding = Manifest::parse(EMBEDDING).unwrap();
-        assert!(embedding.normalize && embedding.languages == ["*"]);
+        assert_eq!(embedding.languages, ["*"]);
         assert!((embedding.temperature - 1.0).abs() < 1e-9);
         assert_eq!(embedding.cosine, None, "no model's scale is another's");
         let stance = Manifest::parse(STANCE).unwrap();
         assert_eq!(stance.labels, [Label::Contradict, Label::Entail, Label::Neutral]);
-        assert_eq!(stance.pair_order(), PairOrder::PassageClaim);
         assert_eq!(stance.files(), ["model.onnx", "tokenizer.json"]);
     }
 
@@ -430,8 +385,10 @@ mod tests {
     }
 
     #[test]
-    fn two_label_models_are_allowed() {
+    fn two_label_models_are_allowed_and_leave_open_what_is_not_entailed() {
         let text = STANCE.replace("\"contradict\", \"entail\", \"neutral\"", "\"entail\", \"not_entail\"");
         assert_eq!(Manifest::parse(&text).unwrap().labels, [Label::Entail, Label::NotEntail]);
+        let two = probabilities([(Label::NotEntail, 0.75), (Label::Entail, 0.25)]);
+        assert_eq!(two, StanceProbabilities { entail: 0.25, contradict: 0.0, neutral: 0.75 });
     }
 }

@@ -8,7 +8,6 @@ pub mod ensemble;
 mod error;
 pub mod folder;
 pub mod hashed;
-mod labels;
 pub mod languages;
 pub mod llm;
 #[cfg(feature = "models")]
@@ -32,7 +31,7 @@ use crate::telemetry::metrics;
 
 pub use error::ModelError;
 pub use folder::{ModelFolder, scan};
-pub use manifest::{Label, Manifest, PairOrder, Pooling, Similarity, Task};
+pub use manifest::{Label, Manifest, Pooling, Similarity, Task};
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum InferenceError {

@@ -125,16 +125,6 @@ async fn xlm_roberta_answers_as_its_reference() {
     answers_as_its_reference("xlm-roberta").await;
 }
 
-#[tokio::test]
-async fn deberta_v3_answers_as_its_reference() {
-    answers_as_its_reference("deberta-v3").await;
-}
-
-#[tokio::test]
-async fn modernbert_answers_as_its_reference() {
-    answers_as_its_reference("modernbert").await;
-}
-
 #[test]
 fn an_operator_that_the_runtime_lacks_is_named() {
     let error = LocalStance::load(&folder("unsupported-operator")).unwrap_err().to_string();

@@ -51,9 +51,9 @@ impl Bed {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn verify_reports_a_model_without_skill_and_a_changed_file() {
+async fn verify_reports_a_changed_file() {
     let bed = Bed::new();
-    let name = "deberta-v3-stance-dynamic";
+    let name = "bert-stance-dynamic";
     let (from, to) =
         (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/models").join(name), bed.models().join(name));
     std::fs::create_dir_all(&to).unwrap();
@@ -64,8 +64,7 @@ async fn verify_reports_a_model_without_skill_and_a_changed_file() {
     assert_eq!(listed["in_use"]["stance"], name, "{listed:#}");
     let verified = bed.run(&["models", "verify", name]).await;
     if cfg!(feature = "models") {
-        // Its weights are random.
-        assert!(verified.code == 1 && verified.stdout.starts_with("WEAK"), "{}", verified.stdout);
+        assert!(verified.ok().contains("checksums right, loaded in"), "{}", verified.stdout);
     } else {
         assert!(verified.code == 1 && verified.stdout.contains("cannot be run by this build"), "{}", verified.stdout);
     }
@@ -79,11 +78,7 @@ async fn help_and_hints_name_the_models_folder() {
     let bed = Bed::new();
     assert_eq!(bed.run(&["models", "verify", "nobody"]).await.code, 2);
     if cfg!(feature = "models") {
-        let lost = "without the cosine, for which the embedder minilm-en-ru-uk-int8";
-        assert!(!finish(&[], &["models", "verify"], "").await.ok().contains(lost));
-        let hashed = [("INFERENCE_EMBEDDER".to_owned(), "hashed".to_owned())];
-        let verified = finish(&hashed, &["models", "verify"], "").await;
-        assert!(verified.ok().contains(lost), "{}", verified.stdout);
+        finish(&[], &["models", "verify"], "").await.ok();
     }
     let absent = bed.run(&["models", "list"]).await;
     assert!(absent.stderr.contains("MODELS_DIR"), "{}", absent.stderr);

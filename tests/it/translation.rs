@@ -97,7 +97,7 @@ async fn checked(server: &TranslationServer, fixture: &str, languages: &str) -> 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_of_english_judges_a_russian_claim_and_passage_in_translation() {
-    for fixture in ["bert-stance-int8", "deberta-v3-stance-dynamic"] {
+    for fixture in ["bert-stance-int8", "bert-stance-dynamic"] {
         let server = TranslationServer::start().await;
         let claim = checked(&server, fixture, "en").await;
         assert_eq!(claim["judge"], format!("model:{fixture}+translated"), "{claim:#}");
@@ -112,7 +112,7 @@ async fn a_model_of_english_judges_a_russian_claim_and_passage_in_translation() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_multilingual_model_judges_them_as_they_stand_and_nothing_is_translated() {
-    for fixture in ["xlm-roberta-stance-int8", "deberta-v3-stance-dynamic"] {
+    for fixture in ["xlm-roberta-stance-int8", "xlm-roberta-stance-dynamic"] {
         let server = TranslationServer::start().await;
         let claim = checked(&server, fixture, "*").await;
         assert_eq!(claim["judge"], format!("model:{fixture}"), "{claim:#}");

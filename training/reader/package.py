@@ -3,7 +3,7 @@
     python -m reader.package --data DATA --model TRAINED --out MODEL_FOLDER [--embedder MODEL_FOLDER]
 
 The manifest's calibration is fitted twice, alone and with the cosine of claim and passage by the embedder, on what was held out and
-on WiCE. `[expected]`, the words of the daemon's own check of a model, is kept from the manifest that stands there.
+on WiCE.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=150, help="held-out pairs of a source (default %(default)s)")
     arguments = parser.parse_args()
     out = arguments.out
-    before = read_manifest(out) if (out / "model.toml").exists() else {}
     write_model(arguments.model, out)
     pairs = Curriculum(arguments.data, arguments.written).held_out(arguments.most) + read_set(arguments.data, WICE)
     logits, near = Int8(out).logits(pairs), cosines(arguments.embedder, pairs)
@@ -58,7 +57,6 @@ def main() -> None:
         "licence": "CC-BY-SA-4.0", "origin": "trained by this project: training/README.md",
         "similarity": {"embedder": read_manifest(arguments.embedder)["name"], **asdict(beside)},
     }
-    manifest |= {table: before[table] for table in ("expected",) if table in before}
     write_manifest(out, manifest)
     print(json.dumps({"pairs": len(pairs), "manifest": str(out / "model.toml")}))
 

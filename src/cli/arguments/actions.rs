@@ -101,9 +101,9 @@ pub enum TokensAction {
 pub enum ModelsAction {
     /// List models of the program, of `MODELS_DIR` and of servers, and which are in use (the default).
     List,
-    /// Verify that model files are unchanged, that models load, and how accurate they are.
+    /// Verify that model files are unchanged and that models load.
     #[command(
-        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nEach model reads labelled pairs in its languages: 100 each in English, Russian and Ukrainian. The exit code is 1 if\na model cannot be used or is right on too few pairs (WEAK)."
+        after_help = "Examples:\n  corroborate models verify\n  corroborate models verify multilingual-e5-small\n\nThe exit code is 1 if a model cannot be used. `corroborate eval` measures how accurate the models are."
     )]
     Verify {
         /// Names as `models list` shows them; all when absent.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::tokens::{Texts, Tokens};
 use crate::inference::folder::ModelFolder;
 
-const ARCHITECTURES: [&str; 4] = ["bert", "xlm-roberta", "deberta-v3", "modernbert"];
+const ARCHITECTURES: [&str; 2] = ["bert", "xlm-roberta"];
 
 #[derive(Deserialize)]
 struct Reference {

@@ -91,14 +91,13 @@ fn vector(manifest: &Manifest, row: &Tokens, output: &Output) -> Result<Vec<f32>
     let tokens = row.ids.len();
     let pooling = manifest.pooling.unwrap_or(Pooling::Mean);
     let mut vector = match (pooling, output.shape.as_slice()) {
-        (Pooling::None, [1, size]) if *size == dimension => output.values.clone(),
         (Pooling::Cls, [1, length, size]) if *length == tokens && *size == dimension => {
             output.values.iter().take(dimension).copied().collect()
         }
         (Pooling::Mean, [1, length, size]) if *length == tokens && *size == dimension => {
             mean(&output.values, dimension)
         }
-        (_, shape) => return Err(misfit(pooling, tokens, dimension, shape)),
+        (_, shape) => return Err(misfit(tokens, dimension, shape)),
     };
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if !length.is_finite() || length <= 0.0 {
@@ -126,24 +125,13 @@ fn mean(values: &[f32], dimension: usize) -> Vec<f32> {
     sums
 }
 
-fn misfit(pooling: Pooling, tokens: usize, dimension: usize, shape: &[usize]) -> OutputError {
-    let expected = match pooling {
-        Pooling::None => format!("one vector of {dimension}"),
-        Pooling::Mean | Pooling::Cls => format!("a vector of {dimension} for each of {tokens} tokens"),
-    };
-    let (found, fix) = match (pooling, shape) {
-        (Pooling::Mean | Pooling::Cls, [1, length, size]) if *length == tokens => {
-            (format!("vectors of {size}"), format!("set `dimension = {size}`"))
+fn misfit(tokens: usize, dimension: usize, shape: &[usize]) -> OutputError {
+    let expected = format!("a vector of {dimension} for each of {tokens} tokens");
+    let (found, fix) = match shape {
+        [1, length, size] if *length == tokens => (format!("vectors of {size}"), format!("set `dimension = {size}`")),
+        _ => {
+            (format!("numbers of the shape {shape:?}"), "export it as an encoder for text, without pooling".to_owned())
         }
-        (Pooling::None, [1, size]) => (format!("a vector of {size}"), format!("set `dimension = {size}`")),
-        (Pooling::None, [1, length, _]) if *length == tokens => (
-            "a vector for each token".to_owned(),
-            "set `pooling` to \"mean\" or \"cls\", as the model's card says".to_owned(),
-        ),
-        (Pooling::Mean | Pooling::Cls, [1, _]) => {
-            ("one vector a text".to_owned(), "set `pooling = \"none\"`: the graph pools by itself".to_owned())
-        }
-        _ => (format!("numbers of the shape {shape:?}"), "export it as an encoder for text".to_owned()),
     };
     OutputError::Shape { expected, found, fix }
 }
@@ -175,7 +163,6 @@ mod tests {
         let values = [0.0, 4.0, 6.0, 4.0];
         assert!(near(read("mean", 2, &[1, 2, 2], &values).unwrap(), &[0.6, 0.8]));
         assert!(near(read("cls", 2, &[1, 2, 2], &values).unwrap(), &[0.0, 1.0]));
-        assert!(near(read("none", 4, &[1, 4], &[1.0, 1.0, 1.0, 1.0]).unwrap(), &[0.5; 4]));
     }
 
     #[test]
@@ -183,16 +170,14 @@ mod tests {
         let error =
             |pooling, dimension, shape: &[usize]| read(pooling, dimension, shape, &[1.0; 8]).unwrap_err().to_string();
         assert!(error("mean", 3, &[1, 2, 4]).contains("`dimension = 4`"));
-        assert!(error("none", 3, &[1, 8]).contains("`dimension = 8`"));
-        assert!(error("none", 4, &[1, 2, 4]).contains("\"mean\" or \"cls\""));
-        assert!(error("cls", 8, &[1, 8]).contains("`pooling = \"none\"`"));
+        assert!(error("mean", 4, &[1, 8]).contains("without pooling"));
         assert!(error("mean", 4, &[8]).contains("[8]"));
     }
 
     #[test]
     fn what_is_no_number_or_has_no_direction_is_refused() {
-        assert_eq!(read("none", 2, &[1, 2], &[f32::NAN, 1.0]), Err(OutputError::NotANumber));
-        assert_eq!(read("none", 2, &[1, 2], &[f32::INFINITY, 1.0]), Err(OutputError::NotANumber));
-        assert_eq!(read("none", 2, &[1, 2], &[0.0, 0.0]), Err(OutputError::NotANumber));
+        for bad in [[f32::NAN, 1.0, 1.0, 1.0], [f32::INFINITY, 1.0, 1.0, 1.0], [0.0; 4]] {
+            assert_eq!(read("cls", 2, &[1, 2, 2], &bad), Err(OutputError::NotANumber));
+        }
     }
 }

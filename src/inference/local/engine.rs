@@ -3,6 +3,8 @@
 //! A caller waits while the queue is full. A panic costs only its row; [`Engine::crashed`] reports the end of the
 //! thread.
 
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +13,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::backend::{Backend, Output};
-use super::batch;
 use super::tokens::Tokens;
 use crate::inference::InferenceError;
 use crate::inference::folder::Task;
@@ -148,7 +149,7 @@ fn counted_as(task: Task) -> &'static str {
 }
 
 fn work(mut queue: mpsc::Receiver<Entry>, model: &'static str, budget: usize, runner: &mut Runner) {
-    let mut waiting: Vec<Entry> = Vec::with_capacity(QUEUE);
+    let mut waiting = VecDeque::with_capacity(QUEUE);
     while gather(&mut queue, &mut waiting) {
         let before = waiting.len();
         waiting.retain(|entry| !entry.answer.is_closed());
@@ -172,35 +173,32 @@ fn work(mut queue: mpsc::Receiver<Entry>, model: &'static str, budget: usize, ru
 }
 
 /// Waits for an entry and takes others from the queue; false when all handles are gone.
-fn gather(queue: &mut mpsc::Receiver<Entry>, waiting: &mut Vec<Entry>) -> bool {
+fn gather(queue: &mut mpsc::Receiver<Entry>, waiting: &mut VecDeque<Entry>) -> bool {
     if waiting.is_empty() {
         match queue.blocking_recv() {
-            Some(entry) => waiting.push(entry),
+            Some(entry) => waiting.push_back(entry),
             None => return false,
         }
     }
     while waiting.len() < QUEUE {
         match queue.try_recv() {
-            Ok(entry) => waiting.push(entry),
+            Ok(entry) => waiting.push_back(entry),
             Err(_) => break,
         }
     }
     true
 }
 
-fn take(waiting: &mut Vec<Entry>, budget: usize) -> Vec<Entry> {
-    let lengths: Vec<usize> = waiting.iter().map(|entry| entry.tokens.ids.len()).collect();
-    let mut chosen = batch::choose(&lengths, budget).into_iter().peekable();
-    let mut batch = Vec::new();
-    let mut rest = Vec::with_capacity(QUEUE);
-    for (position, entry) in waiting.drain(..).enumerate() {
-        if chosen.next_if_eq(&position).is_some() {
-            batch.push(entry);
-        } else {
-            rest.push(entry);
-        }
+/// Takes the entries that waited longest, within `budget` (tokens) or one, and sorts them: the longest begins first, so
+/// that the cores end together.
+fn take(waiting: &mut VecDeque<Entry>, budget: usize) -> Vec<Entry> {
+    let mut batch: Vec<Entry> = Vec::new();
+    let mut left = budget;
+    while let Some(entry) = waiting.pop_front_if(|entry| batch.is_empty() || entry.tokens.ids.len() <= left) {
+        left = left.saturating_sub(entry.tokens.ids.len());
+        batch.push(entry);
     }
-    *waiting = rest;
+    batch.sort_by_key(|entry| Reverse(entry.tokens.ids.len()));
     batch
 }
 
@@ -210,6 +208,7 @@ mod tests {
     use std::time::Duration;
 
     use futures::future::join_all;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -358,5 +357,24 @@ mod tests {
         drop(entries);
         let error = engine.run(vec![row(1, 1)]).await.unwrap_err();
         assert!(error.to_string().contains("restart the daemon"), "{error}");
+    }
+
+    fn entry(length: usize) -> Entry {
+        Entry { tokens: row(1, length), arrived: Instant::now(), answer: oneshot::channel().0 }
+    }
+
+    proptest! {
+        #[test]
+        fn batch_keeps_its_budget_and_takes_the_longest_wait_first(
+            lengths in prop::collection::vec(1usize..600, 1..80), budget in 0usize..2_000
+        ) {
+            let mut waiting: VecDeque<Entry> = lengths.iter().map(|length| entry(*length)).collect();
+            let batch: Vec<usize> = take(&mut waiting, budget).iter().map(|entry| entry.tokens.ids.len()).collect();
+            prop_assert!(batch.iter().sum::<usize>() <= budget || batch.len() == 1);
+            prop_assert!(batch.is_sorted_by(|one, other| one >= other));
+            let mut first = lengths.get(..batch.len()).unwrap().to_vec();
+            first.sort_unstable_by(|one, other| other.cmp(one));
+            prop_assert_eq!(batch, first);
+        }
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::backend;
+use super::backend::{Rten, threads};
 use super::engine::{Engine, OutputError, OutputReader, RowError, Runner};
 use super::tokens::{Texts, Tokens};
 use crate::inference::InferenceError;
-use crate::inference::folder::{Manifest, ModelError, ModelFolder, PairOrder, Task};
+use crate::inference::folder::{ModelError, ModelFolder, Task};
 
 /// Tokens. Attention memory grows with the square of the length, so longer inputs are not tried.
 const TRIAL_TOKENS: usize = 1_024;
@@ -36,10 +36,10 @@ pub(super) fn load(folder: &ModelFolder, task: Task, read: OutputReader) -> Resu
         return Err(ModelError::Task { location: folder.location(), expected, found });
     }
     let texts = Texts::load(folder)?;
-    let mut runner = Runner { backend: backend::load(folder)?, read };
+    let mut runner = Runner { backend: Box::new(Rten::load(folder)?), read };
     try_out(folder, &texts, &mut runner)?;
     let name = Arc::from(manifest.name.as_str());
-    let engine = Engine::start(name, task, backend::threads(), runner).map_err(|error| ModelError::Runtime {
+    let engine = Engine::start(name, task, threads(), runner).map_err(|error| ModelError::Runtime {
         location: folder.location(),
         detail: format!("the system gives it no thread ({error})"),
     })?;
@@ -52,7 +52,7 @@ fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(
     let (claim, passage) = TRIAL;
     let plain = match folder.manifest.task {
         Task::Embedding => texts.single(passage),
-        Task::Stance | Task::Relevance => texts.pair(claim, passage, claim_first(&folder.manifest)),
+        Task::Stance | Task::Relevance => texts.pair(claim, passage, false),
     };
     let plain = plain.map_err(strange)?;
     // A tokenizer without English words can be valid; its own vocabulary is tried next.
@@ -77,10 +77,6 @@ fn try_out(folder: &ModelFolder, texts: &Texts, runner: &mut Runner) -> Result<(
 
 fn run_one(runner: &mut Runner, row: &Tokens) -> Result<(), RowError> {
     runner.run(&[row]).into_iter().try_for_each(|answer| answer.map(drop))
-}
-
-pub(super) fn claim_first(manifest: &Manifest) -> bool {
-    manifest.pair_order() == PairOrder::ClaimPassage
 }
 
 impl LoadedModel {

@@ -1,4 +1,4 @@
-//! Relevance from a reranking cross-encoder in the process.
+//! Relevance from a reranking cross-encoder in the process: one logit per pair of claim and passage.
 //!
 //! Answers are cached.
 
@@ -9,8 +9,8 @@ use super::answers::{Answers, key};
 use super::backend::Output;
 use super::engine::OutputError;
 use super::load::{LoadedModel, load};
-use super::stance::{Words, shares};
-use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
+use super::tokens::Texts;
+use crate::inference::folder::{ModelError, ModelFolder, Task};
 use crate::inference::{InferenceError, Pair, Reranker};
 
 /// Cache size, for about 80,000 answers.
@@ -22,7 +22,6 @@ const REMEMBERED_BYTES_EACH: usize = 200;
 #[derive(Debug)]
 pub struct LocalReranker {
     name: String,
-    words: Words,
     model: LoadedModel,
     answers: Answers<f64>,
 }
@@ -33,10 +32,9 @@ impl LocalReranker {
     /// # Errors
     /// [`ModelError`] with the problem and its fix.
     pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
-        let manifest = folder.manifest.clone();
-        let (name, words) = (manifest.name.clone(), Words::of(&manifest));
-        let model = load(folder, Task::Relevance, Box::new(move |_, output| relevance(&manifest, output)))?;
-        Ok(Self { name, words, model, answers: Answers::new("relevance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH) })
+        let model = load(folder, Task::Relevance, Box::new(|_, output| relevance(output)))?;
+        let answers = Answers::new("relevance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
+        Ok(Self { name: folder.manifest.name.clone(), model, answers })
     }
 
     /// Returns a token that a crash of the model's thread cancels.
@@ -45,7 +43,12 @@ impl LocalReranker {
     }
 
     async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<f64>, InferenceError> {
-        let answers = self.words.ask(&self.model, pairs).await?;
+        let rows = move |texts: &Texts| {
+            // Query, passage, as in reranker training.
+            let row = |pair: &Pair| texts.pair(pair.claim.without_days(), pair.passage.premise(), true);
+            pairs.iter().map(row).collect()
+        };
+        let answers = self.model.answer(rows).await?;
         // A text without known tokens has no relevance.
         let one = |answer: Option<Vec<f32>>| answer.and_then(|one| one.first().copied()).map_or(0.0, f64::from);
         Ok(answers.into_iter().map(one).collect())
@@ -68,24 +71,16 @@ impl Reranker for LocalReranker {
     }
 }
 
-/// Returns the probability of "relevant": a sigmoid of one logit, or a softmax of two.
-fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, OutputError> {
-    let misfit = |expected: &str, fix: &str| OutputError::Shape {
-        expected: expected.to_owned(),
-        found: format!("numbers of the shape {:?}", output.shape),
-        fix: fix.to_owned(),
-    };
-    match (output.shape.as_slice(), output.values.as_slice(), manifest.relevant) {
-        ([1] | [1, 1], [logit], None) => {
-            let scaled = logit / manifest.temperature + manifest.bias.first().copied().unwrap_or(0.0);
-            if scaled.is_nan() { Err(OutputError::NotANumber) } else { Ok(vec![1.0 / (1.0 + (-scaled).exp())]) }
-        }
-        ([1, 2], logits, Some(position)) => Ok(shares(manifest, logits)?.get(position).copied().into_iter().collect()),
-        ([1, 2], _, None) => {
-            Err(misfit("one logit", "set `relevant` to the position of the relevant one of two, 0 or 1"))
-        }
-        ([1] | [1, 1], _, Some(_)) => Err(misfit("two logits", "take `relevant` out")),
-        _ => Err(misfit("one logit, or two with `relevant`", "export it as a sequence classifier")),
+/// Returns the sigmoid of the logit.
+fn relevance(output: &Output) -> Result<Vec<f32>, OutputError> {
+    match (output.shape.as_slice(), output.values.as_slice()) {
+        ([1] | [1, 1], [logit]) if logit.is_nan() => Err(OutputError::NotANumber),
+        ([1] | [1, 1], [logit]) => Ok(vec![1.0 / (1.0 + (-logit).exp())]),
+        _ => Err(OutputError::Shape {
+            expected: "one logit".to_owned(),
+            found: format!("numbers of the shape {:?}", output.shape),
+            fix: "export it as a sequence classifier with one label".to_owned(),
+        }),
     }
 }
 
@@ -93,26 +88,15 @@ fn relevance(manifest: &Manifest, output: &Output) -> Result<Vec<f32>, OutputErr
 mod tests {
     use super::*;
 
-    fn read(more: &str, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
-        let manifest = Manifest::parse(&format!(
-            "name = \"m\"\ntask = \"relevance\"\nmodel = \"m.onnx\"\ntokenizer = \"t.json\"\nmax_length = 64\n{more}"
-        ))
-        .unwrap();
-        relevance(&manifest, &Output { shape: shape.to_vec(), values: values.to_vec() })
+    fn read(shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
+        relevance(&Output { shape: shape.to_vec(), values: values.to_vec() })
     }
 
     #[test]
-    fn one_logit_or_two_become_a_probability() {
-        assert!((read("", &[1, 1], &[3.0_f32.ln()]).unwrap()[0] - 0.75).abs() < 1e-6);
-        assert!((read("bias = [-1.0]\ntemperature = 2.0\n", &[1], &[2.0]).unwrap()[0] - 0.5).abs() < 1e-6);
-        assert!((read("relevant = 0\n", &[1, 2], &[3.0_f32.ln(), 0.0]).unwrap()[0] - 0.75).abs() < 1e-6);
-    }
-
-    #[test]
-    fn error_names_key_to_change_when_shape_differs() {
-        assert!(read("", &[1, 2], &[0.0, 0.0]).unwrap_err().to_string().contains("set `relevant`"));
-        assert!(read("relevant = 1\n", &[1, 1], &[0.0]).unwrap_err().to_string().contains("take `relevant` out"));
-        assert!(read("", &[1, 3], &[0.0; 3]).unwrap_err().to_string().contains("sequence classifier"));
-        assert_eq!(read("", &[1, 1], &[f32::NAN]), Err(OutputError::NotANumber));
+    fn a_logit_becomes_a_probability() {
+        assert!((read(&[1, 1], &[3.0_f32.ln()]).unwrap()[0] - 0.75).abs() < 1e-6);
+        assert_eq!(read(&[1], &[f32::NAN]), Err(OutputError::NotANumber));
+        let error = read(&[1, 2], &[0.0, 0.0]).unwrap_err().to_string();
+        assert!(error.contains("sequence classifier"), "{error}");
     }
 }

@@ -11,10 +11,11 @@ use tokio_util::sync::CancellationToken;
 use super::answers::{Answers, key};
 use super::backend::Output;
 use super::engine::OutputError;
-use super::load::{LoadedModel, claim_first, load};
+use super::load::{LoadedModel, load};
+use super::tokens::Texts;
 use crate::domain::evidence::StanceProbabilities;
-use crate::inference::folder::{Manifest, ModelError, ModelFolder, Task};
-use crate::inference::labels::probabilities;
+use crate::inference::folder::{ModelError, ModelFolder, Task};
+use crate::inference::manifest::probabilities;
 use crate::inference::{InferenceError, Judgement, Label, Pair, Similarity, StanceModel};
 use crate::judging::agreement::cosine;
 use crate::judging::profile::EmbeddingSpace;
@@ -31,7 +32,6 @@ pub struct LocalStance {
     /// `model:<name>`.
     judge: Arc<str>,
     labels: Vec<Label>,
-    words: Words,
     model: LoadedModel,
     /// Logits, independent of the calibration; `None` if a text has no known token.
     answers: Answers<Option<Arc<[f32]>>>,
@@ -65,42 +65,6 @@ impl Calibration {
     }
 }
 
-/// The text format of a pair.
-#[derive(Debug, Clone)]
-pub(super) struct Words {
-    claim_prefix: Arc<str>,
-    passage_prefix: Arc<str>,
-    claim_first: bool,
-}
-
-impl Words {
-    pub(super) fn of(manifest: &Manifest) -> Self {
-        Self {
-            claim_prefix: Arc::from(manifest.query_prefix.as_str()),
-            passage_prefix: Arc::from(manifest.passage_prefix.as_str()),
-            claim_first: claim_first(manifest),
-        }
-    }
-
-    /// Returns the model's values per pair; `None` if a text has no known token.
-    pub(super) async fn ask(
-        &self,
-        model: &LoadedModel,
-        pairs: Vec<Pair>,
-    ) -> Result<Vec<Option<Vec<f32>>>, InferenceError> {
-        let words = self.clone();
-        let tokenise = move |tokens: &super::tokens::Texts| {
-            let row = |pair: &Pair| {
-                let claim = format!("{}{}", words.claim_prefix, pair.claim.without_days());
-                let passage = format!("{}{}", words.passage_prefix, pair.passage.premise());
-                tokens.pair(&claim, &passage, words.claim_first)
-            };
-            pairs.iter().map(row).collect()
-        };
-        model.answer(tokenise).await
-    }
-}
-
 impl LocalStance {
     /// Loads and tries the model.
     ///
@@ -109,13 +73,13 @@ impl LocalStance {
     pub fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let manifest = folder.manifest.clone();
         let judge = Arc::from(format!("model:{}", manifest.name));
-        let (labels, words) = (manifest.labels.clone(), Words::of(&manifest));
+        let labels = manifest.labels.clone();
         let alone = Calibration::new(manifest.temperature, &manifest.bias, &[]);
         let similarity = manifest.similarity.clone();
         let classes = labels.len();
         let model = load(folder, Task::Stance, Box::new(move |_, output| logits(classes, output)))?;
         let answers = Answers::new("stance", REMEMBERED_BYTES, REMEMBERED_BYTES_EACH);
-        Ok(Self { judge, labels, words, model, answers, alone, with_cosine: None, similarity })
+        Ok(Self { judge, labels, model, answers, alone, with_cosine: None, similarity })
     }
 
     /// Returns a token that a crash of the model's thread cancels.
@@ -144,7 +108,12 @@ impl LocalStance {
     }
 
     async fn ask(&self, pairs: Vec<Pair>) -> Result<Vec<Option<Arc<[f32]>>>, InferenceError> {
-        let answers = self.words.ask(&self.model, pairs).await?;
+        let rows = move |texts: &Texts| {
+            // Premise, hypothesis, as in NLI training.
+            let row = |pair: &Pair| texts.pair(pair.claim.without_days(), pair.passage.premise(), false);
+            pairs.iter().map(row).collect()
+        };
+        let answers = self.model.answer(rows).await?;
         Ok(answers.into_iter().map(|logits| logits.map(Arc::from)).collect())
     }
 }
@@ -200,18 +169,10 @@ fn softmax(scaled: Vec<f64>) -> Vec<f64> {
     raised.into_iter().map(|share| share / sum).collect()
 }
 
-/// Calibrates with the manifest's temperature and bias.
-pub(super) fn shares(manifest: &Manifest, logits: &[f32]) -> Result<Vec<f32>, OutputError> {
-    if logits.iter().any(|logit| !logit.is_finite()) {
-        return Err(OutputError::NotANumber);
-    }
-    let calibration = Calibration::new(manifest.temperature, &manifest.bias, &[]);
-    Ok(calibration.shares(logits, 0.0).into_iter().map(|share| share as f32).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inference::folder::Manifest;
 
     fn manifest(more: &str) -> Manifest {
         Manifest::parse(&format!(
@@ -221,15 +182,16 @@ mod tests {
         .unwrap()
     }
 
-    fn read(manifest: &Manifest, shape: &[usize], values: &[f32]) -> Result<Vec<f32>, OutputError> {
+    fn read(manifest: &Manifest, shape: &[usize], values: &[f32]) -> Result<Vec<f64>, OutputError> {
         let output = Output { shape: shape.to_vec(), values: values.to_vec() };
-        shares(manifest, &logits(manifest.labels.len(), &output)?)
+        let logits = logits(manifest.labels.len(), &output)?;
+        Ok(Calibration::new(manifest.temperature, &manifest.bias, &[]).shares(&logits, 0.0))
     }
 
     #[test]
     fn temperature_comes_before_the_bias() {
         let plain = read(&manifest(""), &[1, 3], &[0.0, 2.0_f32.ln(), 0.0]).unwrap();
-        assert!((plain[1] - 0.5).abs() < 1e-6 && (plain.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        assert!((plain[1] - 0.5).abs() < 1e-6 && (plain.iter().sum::<f64>() - 1.0).abs() < 1e-6);
         let text = format!("temperature = 2.0\nbias = [0.0, {}, 0.0]\n", 3.0_f32.ln());
         let bent = read(&manifest(&text), &[1, 3], &[0.0, 4.0_f32.ln(), 0.0]).unwrap();
         // exp(ln 4 / 2 + ln 3) = 6 of 8.

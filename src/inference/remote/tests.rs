@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::*;
 use crate::config::Config;
 use crate::domain::SystemClock;
-use crate::inference::{Embedder as _, Pair, Reranker as _, StanceModel as _};
 use crate::judging::profile::TextProfile;
 use crate::outbound::test_server::{Reply, SeenRequest, TestServer, answer};
 
@@ -186,10 +186,10 @@ async fn relevance_comes_back_by_index_for_every_claim() {
 }
 
 #[tokio::test]
-async fn an_overloaded_server_gets_smaller_batches_and_is_not_given_up() {
+async fn an_overloaded_server_is_asked_again() {
     let server = TestServer::answering(|number, seen| {
         let many = body(seen)["inputs"].as_array().is_some_and(|inputs| inputs.len() > 3);
-        if many && number < 6 {
+        if many && number < 4 {
             refusal(429, "Model is overloaded", "Overloaded")
         } else {
             behave(&embedding(), 8, seen)
@@ -197,81 +197,24 @@ async fn an_overloaded_server_gets_smaller_batches_and_is_not_given_up() {
     })
     .await;
     let embedder = embedder(&server).await;
-    let texts = ["text"; 8];
-    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 8);
+    assert_eq!(embedder.embed(&["text"; 8]).await.unwrap().len(), 8);
     let seen = server.seen();
     let sizes: Vec<usize> =
         of_path(&seen, "/embed").iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
-    assert_eq!(sizes[..4], [1, 8, 4, 2], "it is halved until the server has permits for all of it");
-    let busy =
-        TestServer::answering(|_number, seen| match (seen.path(), body(seen)["inputs"].as_array().map(Vec::len)) {
-            ("/info", _) | (_, Some(1)) => behave(&embedding(), 8, seen),
-            _ => refusal(429, "Model is overloaded", "Overloaded"),
-        })
-        .await;
-    let alone = self::embedder(&busy).await;
-    assert_eq!(alone.embed(&["text"; 3]).await.unwrap().len(), 3);
+    assert_eq!(sizes, [1, 8, 8, 8]);
 }
 
 #[tokio::test]
-async fn a_limit_the_server_did_not_name_is_learnt_from_its_refusal() {
-    // Restarted with a smaller limit than at our start.
-    let server = TestServer::answering(|_number, seen| match seen.path() {
-        "/info" => ok(&info(&embedding(), 32)),
-        _ => behave(&embedding(), 3, seen),
-    })
-    .await;
-    let embedder = embedder(&server).await;
-    let texts = ["text"; 7];
-    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 7);
-    assert_eq!(embedder.embed(&texts).await.unwrap().len(), 7);
+async fn long_texts_are_cut_and_the_key_is_sent_and_not_shown() {
+    let server = serving(embedding(), 4).await;
+    let config = InferenceConfig { api_key: Some("s3cret-key".into()), ..config(Some(&server), None, None) };
+    let embedder = connected(&config).await.unwrap().embedder.unwrap();
+    let long = "я".repeat(200_000);
+    embedder.embed(&[&long, "b"]).await.unwrap();
     let seen = server.seen();
-    let sizes: Vec<usize> =
-        of_path(&seen, "/embed").iter().map(|seen| body(seen)["inputs"].as_array().unwrap().len()).collect();
-    assert_eq!(sizes, [1, 7, 3, 3, 1, 3, 3, 1], "it is told once");
-    // A proxy with a body limit returns 413 without a message.
-    let server = TestServer::answering(|_number, seen| match body(seen)["inputs"].as_array().map(Vec::len) {
-        Some(size) if size > 2 => answer(413, &[], "length limit exceeded"),
-        _ => behave(&embedding(), 32, seen),
-    })
-    .await;
-    assert_eq!(self::embedder(&server).await.embed(&texts).await.unwrap().len(), 7);
-}
-
-#[tokio::test]
-async fn a_text_the_server_calls_too_long_is_cut_and_the_others_are_left_whole() {
-    let server = TestServer::answering(|_number, seen| {
-        let asked = body(seen);
-        let longest = asked["input"].as_array().into_iter().flatten().map(|text| text.as_str().unwrap().len()).max();
-        match (seen.path(), longest) {
-            ("/v1/embeddings", Some(length)) if length > 1000 => {
-                answer(400, &[], r#"{"error":"the input length exceeds the context length"}"#)
-            }
-            ("/v1/embeddings", _) => {
-                // Reversed: the index has the order.
-                let rows = asked["input"].as_array().unwrap().iter().enumerate().rev();
-                let data: Value = rows
-                    .map(|(index, text)| json!({ "object": "embedding", "index": index, "embedding": vector(text.as_str().unwrap()) }))
-                    .collect();
-                ok(&json!({ "object": "list", "data": data, "model": "m", "usage": {} }))
-            }
-            _ => answer(404, &[], "404 page not found"),
-        }
-    })
-    .await;
-    let openai = InferenceConfig {
-        embedding_model: Some("nomic-embed-text".to_owned()),
-        api_key: Some("s3cret-key".into()),
-        ..config(Some(&server), None, None)
-    };
-    let embedder = connected(&openai).await.unwrap().embedder.unwrap();
-    assert_eq!(embedder.name(), "nomic-embed-text");
-    let long = "a".repeat(3000);
-    let vectors = embedder.embed(&["b", &long, "d"]).await.unwrap();
-    let lengths: Vec<f32> = vectors.iter().map(|row| (row[0] / row[2] * 3.0).round()).collect();
-    assert_eq!(lengths, [1.0, 750.0, 1.0]);
-    let seen = server.seen();
-    assert_eq!(of_path(&seen, "/v1/embeddings")[0].header("authorization"), Some("Bearer s3cret-key"));
+    let asked = of_path(&seen, "/embed");
+    assert_eq!(body(asked[1])["inputs"][0].as_str().unwrap().chars().count(), 512 * 16);
+    assert_eq!(asked[1].header("authorization"), Some("Bearer s3cret-key"));
     assert!(!format!("{embedder:?}").contains("s3cret"));
 }
 
@@ -309,7 +252,7 @@ async fn answers_that_are_none_are_refused_in_words() {
 
 #[tokio::test]
 async fn error_names_fix_when_server_refuses() {
-    let table: [(u16, &str, &str); 6] = [
+    let table: [(u16, &str, &str); 7] = [
         (401, "", "set INFERENCE_API_KEY"),
         (
             424,
@@ -318,8 +261,9 @@ async fn error_names_fix_when_server_refuses() {
         ),
         (422, "Failed to deserialize the JSON body", "status 422: Failed to deserialize"),
         (503, r#"{"error":"unhealthy","error_type":"Unhealthy"}"#, "failed with status 503"),
-        (302, "", "refuses the question"),
-        (413, "", "too long that is a sentence"),
+        (302, "", "refuses the question: status 302"),
+        (413, "", "refuses the question: status 413"),
+        (422, r#"{"error":"batch size 64 > maximum allowed batch size 32"}"#, "maximum allowed batch size 32"),
     ];
     for (status, given, expected) in table {
         let server = TestServer::answering(move |_number, seen| match seen.path() {
@@ -338,16 +282,19 @@ async fn the_wrong_server_for_a_variable_stops_the_start_and_names_the_right_one
     let (vectors, judge, ranker) =
         (serving(embedding(), 32).await, serving(nli(), 32).await, serving(reranker(), 32).await);
     let labels = json!({ "classifier": { "id2label": { "0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2" } } });
+    let twice = json!({ "classifier": { "id2label": { "0": "ENTAILMENT", "1": "ENTAILMENT", "2": "NEUTRAL" } } });
+    let twice = serving(twice, 32).await;
     let (unnamed, web) = (serving(labels, 32).await, TestServer::start([answer(200, &[], "<html>")]).await);
-    let cases: [(InferenceConfig, &str); 8] = [
-        (config(None, Some(&vectors), None), "it belongs into INFERENCE_BASE_URL"),
-        (config(None, Some(&ranker), None), "it belongs into INFERENCE_RERANK_URL"),
-        (config(None, None, Some(&judge)), "it belongs into INFERENCE_STANCE_URL"),
-        (config(None, None, Some(&vectors)), "it belongs into INFERENCE_BASE_URL"),
-        (config(Some(&judge), Some(&judge), None), "INFERENCE_STANCE_URL names a second server for stance"),
+    let cases: [(InferenceConfig, &str); 9] = [
+        (config(None, Some(&vectors), None), "serves acme/model, a model for embedding, not for stance"),
+        (config(None, Some(&ranker), None), "a model for relevance, not for stance"),
+        (config(None, None, Some(&judge)), "a model for stance, not for relevance"),
+        (config(None, None, Some(&vectors)), "a model for embedding, not for relevance"),
+        (config(Some(&judge), Some(&judge), None), "a second model for stance; keep one server"),
         (config(None, Some(&unnamed), None), "are LABEL_0, LABEL_1, LABEL_2"),
-        (config(Some(&web), None, None), "set INFERENCE_EMBEDDING_MODEL"),
-        (config(None, Some(&web), None), "only text-embeddings-inference can judge pairs"),
+        (config(None, Some(&twice), None), "are ENTAILMENT, ENTAILMENT, NEUTRAL"),
+        (config(Some(&web), None, None), "no text-embeddings-inference server"),
+        (config(None, Some(&web), None), "INFERENCE_STANCE_URL: the model server at"),
     ];
     for (wrong, expected) in cases {
         let error = connected(&wrong).await.unwrap_err().to_string();

@@ -1,18 +1,95 @@
-//! `rten`: a built-in ONNX runtime in Rust.
+//! The model runtime: token rows in, numbers out.
 //!
-//! A single row uses all cores; several rows use one core each.
+//! `rten` is a built-in ONNX runtime in Rust. A single row uses all cores; several rows use one core each.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Debug};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use rten::{LoadError, LoadErrorKind, Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 use rten_tensor::prelude::*;
 
-use super::{Backend, Input, Output, answering, inputs, threads};
-use crate::inference::folder::{ModelError, ModelFolder};
-use crate::inference::local::tokens::Tokens;
+use super::tokens::Tokens;
+use crate::inference::folder::{ModelError, ModelFolder, Task};
+
+/// The output of one row. The shape may begin with the row's own dimension of 1.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Output {
+    pub(super) shape: Vec<usize>,
+    pub(super) values: Vec<f32>,
+}
+
+/// A loaded model, for one thread. A trait, because tests script the outputs.
+pub(super) trait Backend: Send + Debug {
+    /// Returns one output per row, in order. Errors are for a person. May panic: the caller catches it.
+    fn run(&mut self, rows: &[&Tokens]) -> Vec<Result<Output, String>>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    Ids,
+    Mask,
+    Types,
+    Positions,
+}
+
+impl Input {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "input_ids" => Some(Self::Ids),
+            "attention_mask" => Some(Self::Mask),
+            "token_type_ids" => Some(Self::Types),
+            "position_ids" => Some(Self::Positions),
+            _ => None,
+        }
+    }
+
+    /// Returns the values for a single row, which has no padding.
+    fn values(self, row: &Tokens) -> Vec<u32> {
+        match self {
+            Self::Ids => row.ids.clone(),
+            Self::Mask => vec![1; row.ids.len()],
+            Self::Types => row.types.clone(),
+            Self::Positions => (0..).take(row.ids.len()).collect(),
+        }
+    }
+}
+
+/// Returns the task's output, by the usual names, otherwise the first.
+fn answering(task: Task, outputs: &[String]) -> Option<&String> {
+    let wanted: &[&str] = match task {
+        Task::Embedding => &["last_hidden_state", "token_embeddings"],
+        Task::Stance | Task::Relevance => &["logits"],
+    };
+    wanted.iter().find_map(|name| outputs.iter().find(|output| output == name)).or_else(|| outputs.first())
+}
+
+/// Returns the graph's inputs.
+///
+/// # Errors
+/// An unknown input.
+fn inputs<'a>(folder: &ModelFolder, names: impl Iterator<Item = &'a str>) -> Result<Vec<(String, Input)>, ModelError> {
+    let known = names
+        .map(|name| {
+            let unknown = || ModelError::Input { location: folder.location(), input: name.to_owned() };
+            Ok((name.to_owned(), Input::named(name).ok_or_else(unknown)?))
+        })
+        .collect::<Result<Vec<_>, ModelError>>()?;
+    if known.iter().any(|(_, input)| *input == Input::Ids) {
+        return Ok(known);
+    }
+    Err(ModelError::Graph {
+        location: folder.location(),
+        file: folder.manifest.model.clone(),
+        detail: "it has no input named input_ids, so it is no text encoder".to_owned(),
+    })
+}
+
+/// Returns the threads for all models: the cores of this process.
+pub(super) fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}
 
 /// All cores for one row. The runtime's own pool ignores a container's CPU limit.
 static WIDE: LazyLock<Arc<ThreadPool>> = LazyLock::new(|| Arc::new(ThreadPool::with_num_threads(threads())));
@@ -35,6 +112,10 @@ impl fmt::Debug for Rten {
 }
 
 impl Rten {
+    /// Loads the graph of a folder.
+    ///
+    /// # Errors
+    /// Invalid files, unknown operators and inputs.
     pub(super) fn load(folder: &ModelFolder) -> Result<Self, ModelError> {
         let mut options = ModelOptions::with_all_ops();
         // Rows run singly. Packing the weights for each costs as much as a short row. Prepacking needs half of their
@@ -54,7 +135,7 @@ impl Rten {
         let name_of = |id: &NodeId| model.node_info(*id).and_then(|node| node.name()).unwrap_or_default();
         let known = inputs(folder, model.input_ids().iter().map(name_of))?;
         let outputs: Vec<String> = model.output_ids().iter().map(|id| name_of(id).to_owned()).collect();
-        let output = answering(&folder.manifest, &outputs).and_then(|name| model.find_node(name));
+        let output = answering(folder.manifest.task, &outputs).and_then(|name| model.find_node(name));
         let output = output.ok_or_else(|| damaged("it has no output"))?;
         let inputs = model.input_ids().iter().copied().zip(known.into_iter().map(|(_, input)| input)).collect();
         Ok(Self { model, inputs, output })
