@@ -1,13 +1,10 @@
-//! Translation by `LibreTranslate`, `DeepL` or a language model.
+//! Translation by a `DeepL` or `LibreTranslate` server, a language model, or pairs from a file.
 //!
 //! Texts are untrusted, so a model receives them as fenced data ([`super::llm::fence`]). An answer must be one line of
 //! the same figures, about as long as the text. It is used for search and as a text to judge; the translator never
 //! judges. Results are cached in the process, so retries and items with the same claim send no request.
 
-mod deepl;
-mod model;
-mod written;
-
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -19,13 +16,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::llm::{LanguageModel, Purpose};
+use super::llm::fence::Fence;
+use super::llm::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
 use crate::config::{ApiKey, TranslateConfig};
-use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings};
-
-#[cfg(test)]
-pub(super) use model::question as translation_question;
-pub use written::WrittenTranslations;
+use crate::language::detect;
+use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings, header};
 
 /// A sentence takes a small server 1 to 2 seconds, a language model 3. The timeout is below an item's translation time
 /// (about 9 seconds), because an attempt that its caller cancels does not count for the circuit breaker.
@@ -47,6 +42,9 @@ const MOMENT: Duration = Duration::from_millis(100);
 /// Cached translations, about 1 KB each, and their lifetime.
 const KEPT: u64 = 4096;
 const KEPT_FOR: Duration = Duration::from_hours(24);
+/// Answer tokens of a language model for a query or a part of a passage.
+const MAX_TOKENS: u32 = 400;
+const ENGLISH: &str = "en";
 
 /// The zero digits of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada,
 /// Malayalam, Thai, Lao, Tibetan, Burmese, Khmer and full width.
@@ -91,44 +89,31 @@ pub fn configured(
     language_model: Option<&Arc<LanguageModel>>,
     gate: &dyn Fn(GateSettings) -> Gate,
 ) -> Option<Arc<dyn Translator>> {
-    let gate = || {
-        gate(GateSettings {
-            name: "translate",
-            rpm: RATE,
-            max_wait: TIMEOUT,
-            timeout: TIMEOUT,
-            max_bytes: MAX_ANSWER,
-            max_attempts: ATTEMPTS,
-            cooldown: REST,
-            failures_to_open: FAILURES,
-            daily_limit: None,
-            cost_usd: 0.0,
-        })
-    };
     let translator: Arc<dyn Translator> = match (&translate.base_url, language_model) {
-        (Some(url), _) if deepl::is_at(url) => {
-            let path = if url.path().contains("/v2") { "translate" } else { "v2/translate" };
-            let (url, key) = (at(url, path), translate.api_key.clone());
-            Arc::new(deepl::DeepL { url, key, gate: gate() })
-        }
-        (Some(url), _) => {
-            let (url, key) = (at(url, "translate"), translate.api_key.clone());
-            Arc::new(LibreTranslate { url, key, gate: gate() })
-        }
+        (Some(base), _) => Arc::new(TranslationServer {
+            protocol: Protocol::of(base),
+            base: base.clone(),
+            key: translate.api_key.clone(),
+            gate: gate(GateSettings {
+                name: "translate",
+                rpm: RATE,
+                max_wait: TIMEOUT,
+                timeout: TIMEOUT,
+                max_bytes: MAX_ANSWER,
+                max_attempts: ATTEMPTS,
+                cooldown: REST,
+                failures_to_open: FAILURES,
+                daily_limit: None,
+                cost_usd: 0.0,
+            }),
+        }),
         (None, Some(model)) if model.is_for(Purpose::Translate) => {
-            Arc::new(model::LanguageModelTranslator::new(Arc::clone(model)))
+            Arc::new(LanguageModelTranslator { model: Arc::clone(model) })
         }
         _ => return None,
     };
     let known = Cache::builder().max_capacity(KEPT).time_to_live(KEPT_FOR).build();
     Some(Arc::new(CachingTranslator { translator, known }))
-}
-
-fn at(base: &Url, path: &str) -> Url {
-    let mut url = base.clone();
-    let prefix = url.path().trim_end_matches('/').to_owned();
-    url.set_path(&format!("{prefix}/{path}"));
-    url
 }
 
 /// Adds a cache and single flight.
@@ -167,32 +152,81 @@ impl Translator for CachingTranslator {
             let known = timeout_at(until + MOMENT, known).await;
             match (asked, known) {
                 (Some(asked), _) => asked,
-                (None, Err(_)) => {
-                    Translation { outcome: Err(AskError::Deadline), attempts: 0, tokens: (0, 0), usd: 0.0 }
-                }
-                (None, Ok(Ok(outcome))) => Translation { outcome: Ok(outcome), attempts: 0, tokens: (0, 0), usd: 0.0 },
-                // The other caller's deadline was earlier. A language model may have charged, so it is not asked again.
-                (None, Ok(Err(error))) if *error == AskError::Deadline && !self.is_language_model() => {
-                    self.translator.translate(text, from, into, until).await
-                }
-                (None, Ok(Err(error))) => {
-                    Translation { outcome: Err(AskError::clone(&error)), attempts: 0, tokens: (0, 0), usd: 0.0 }
-                }
+                (None, Err(_)) => Translation::free(Err(AskError::Deadline)),
+                (None, Ok(outcome)) => Translation::free(outcome.map_err(|error| AskError::clone(&error))),
             }
         })
     }
 }
 
+/// What a translation server understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    DeepL,
+    LibreTranslate,
+}
+
+impl Protocol {
+    /// Returns `DeepL` for its own addresses and for a substitute's under `/v2`.
+    fn of(base: &Url) -> Self {
+        let is_own = base.host_str().is_some_and(|host| host == "deepl.com" || host.ends_with(".deepl.com"));
+        if is_own || base.path().trim_end_matches('/').ends_with("/v2") { Self::DeepL } else { Self::LibreTranslate }
+    }
+}
+
 #[derive(Debug)]
-struct LibreTranslate {
-    url: Url,
+struct TranslationServer {
+    protocol: Protocol,
+    base: Url,
     key: Option<ApiKey>,
     gate: Gate,
 }
 
-impl Translator for LibreTranslate {
+impl TranslationServer {
+    fn request(&self, text: &str, from: Option<&str>, into: &str) -> Result<ApiRequest, AskError> {
+        let mut url = self.base.clone();
+        let prefix = url.path().trim_end_matches('/').to_owned();
+        let is_versioned = self.protocol == Protocol::LibreTranslate || prefix.contains("/v2");
+        url.set_path(&format!("{prefix}/{}", if is_versioned { "translate" } else { "v2/translate" }));
+        match self.protocol {
+            Protocol::DeepL => {
+                let mut body = json!({ "text": [text], "target_lang": deepl_target(into) });
+                if let (Some(from), Some(fields)) = (from, body.as_object_mut()) {
+                    fields.insert("source_lang".to_owned(), json!(from.to_uppercase()));
+                }
+                let request = ApiRequest::post_json(url, &body);
+                match &self.key {
+                    Some(key) => request.secret_header_after(header::AUTHORIZATION, "DeepL-Auth-Key ", key),
+                    None => Ok(request),
+                }
+            }
+            Protocol::LibreTranslate => {
+                let body = json!({"q": text, "source": from.unwrap_or("auto"), "target": into, "format": "text"});
+                let request = ApiRequest::post_json(url, &body);
+                Ok(match &self.key {
+                    Some(key) => request.secret_field("api_key", key),
+                    None => request,
+                })
+            }
+        }
+    }
+}
+
+/// `DeepL` refuses English and Portuguese targets without a country.
+fn deepl_target(into: &str) -> String {
+    match into {
+        "en" => "EN-US".to_owned(),
+        "pt" => "PT-PT".to_owned(),
+        other => other.to_uppercase(),
+    }
+}
+
+impl Translator for TranslationServer {
     fn name(&self) -> &'static str {
-        "libretranslate"
+        match self.protocol {
+            Protocol::DeepL => "deepl",
+            Protocol::LibreTranslate => "libretranslate",
+        }
     }
 
     fn is_language_model(&self) -> bool {
@@ -206,59 +240,155 @@ impl Translator for LibreTranslate {
         into: &'a str,
         until: Instant,
     ) -> BoxFuture<'a, Translation> {
+        let place = match self.protocol {
+            Protocol::DeepL => "/translations/0/text",
+            Protocol::LibreTranslate => "/translatedText",
+        };
+        let read = move |response: &ApiResponse| {
+            if let Some(error) = response.status_error() {
+                return Err(error);
+            }
+            let malformed = |detail| AskError::Malformed { detail };
+            let answer: Value = serde_json::from_slice(&response.body).map_err(|error| malformed(error.to_string()))?;
+            let output = answer.pointer(place).ok_or_else(|| malformed(format!("the answer has no {place}")))?;
+            Ok(output.as_str().unwrap_or_default().to_owned())
+        };
         Box::pin(async move {
-            let body = json!({"q": text, "source": from.unwrap_or("auto"), "target": into, "format": "text"});
-            let request = ApiRequest::post_json(self.url.clone(), &body);
-            let request = match &self.key {
-                Some(key) => request.secret_field("api_key", key),
-                None => request,
+            let meter = AskMeter::default();
+            let outcome = match self.request(text, from, into) {
+                Ok(request) => self.gate.ask(request, Asker { until, meter: &meter }, read).await,
+                Err(error) => Err(error),
             };
-            ask(&self.gate, Ok(request), text, "/translatedText", until).await.written_as(into)
+            let outcome = outcome.map(|output| faithful(text, &output, into));
+            Translation { attempts: meter.attempts(), ..Translation::free(outcome) }
         })
     }
 }
 
-/// Requests a translation; `place` is a JSON pointer into the answer.
-async fn ask(
-    gate: &Gate,
-    request: Result<ApiRequest, AskError>,
-    text: &str,
-    place: &str,
-    until: Instant,
-) -> Translation {
-    let meter = AskMeter::default();
-    let read = |response: &ApiResponse| {
-        if let Some(error) = response.status_error() {
-            return Err(error);
-        }
-        let malformed = |detail| AskError::Malformed { detail };
-        let answer: Value = serde_json::from_slice(&response.body).map_err(|error| malformed(error.to_string()))?;
-        let output = answer.pointer(place).ok_or_else(|| malformed(format!("the answer has no {place}")))?;
-        Ok(output.as_str().unwrap_or_default().to_owned())
-    };
-    let asked = match request {
-        Ok(request) => gate.ask(request, Asker { until, meter: &meter }, read).await,
-        Err(error) => Err(error),
-    };
-    Translation { outcome: asked.map(|output| faithful(text, &output)), ..Translation::nothing(meter.attempts()) }
+/// A language model, which keeps its own gate, prices and cache.
+#[derive(Debug)]
+struct LanguageModelTranslator {
+    model: Arc<LanguageModel>,
 }
 
-/// Returns the answer if it can be a translation: one line, not much longer, with all larger figures.
-fn faithful(text: &str, output: &str) -> Option<String> {
+impl Translator for LanguageModelTranslator {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn is_language_model(&self) -> bool {
+        true
+    }
+
+    fn translate<'a>(
+        &'a self,
+        text: &'a str,
+        _from: Option<&'a str>,
+        into: &'a str,
+        until: Instant,
+    ) -> BoxFuture<'a, Translation> {
+        Box::pin(async move {
+            let Some(question) = translation_question(text, into) else { return Translation::free(Ok(None)) };
+            // The caller limits an item's translations, and the cap limits the month.
+            let spend = ItemSpend::new(u32::MAX, f64::MAX);
+            let read = |answer: &Value| faithful(text, answer.get("translation")?.as_str()?, into);
+            let answer = self.model.ask_believing(&question, &spend, until, &|answer| read(answer).is_some()).await;
+            let spent = spend.spent();
+            Translation {
+                outcome: match answer {
+                    Ok(answer) => Ok(read(&answer.value)),
+                    Err(LlmError::Ask(error)) => Err(error),
+                    Err(
+                        LlmError::Declined { .. }
+                        | LlmError::Cut
+                        | LlmError::Part(_)
+                        | LlmError::Unreadable { .. }
+                        | LlmError::Unsupported { .. },
+                    ) => Ok(None),
+                    Err(error @ (LlmError::NoSearch { .. } | LlmError::ItemLimit)) => {
+                        Err(AskError::CouldNotAsk { detail: error.to_string() })
+                    }
+                },
+                attempts: spent.calls,
+                tokens: (spent.tokens_read, spent.tokens_written),
+                usd: spent.usd,
+            }
+        })
+    }
+}
+
+/// The text is never part of the instruction.
+pub(super) fn translation_question(text: &str, into: &str) -> Option<Question> {
+    let prompt = prompts::named("translate")?;
+    let fence = Fence::around([text]);
+    let language = format!("{} ({into})", detect::english_name(Some(into)));
+    Some(Question {
+        purpose: Purpose::Translate,
+        version: prompt.version,
+        system: prompt.text.replace("{nonce}", fence.nonce()).replace("{language}", &language),
+        user: fence.data("text", text, usize::MAX),
+        schema: json!({
+            "type": "object", "additionalProperties": false, "required": ["translation"],
+            "properties": {"translation": {"type": "string"}},
+        }),
+        max_tokens: MAX_TOKENS,
+    })
+}
+
+/// English translations from a labelled set by text. They measure the gain of a translator without one.
+#[derive(Debug, Default)]
+pub struct WrittenTranslations(HashMap<String, String>);
+
+impl WrittenTranslations {
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().map(|(text, english)| (written_key(&text), english)).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Ignores the full stop, which a statement may lack.
+fn written_key(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches(['.', '!', '?']).to_lowercase()
+}
+
+impl Translator for WrittenTranslations {
+    fn name(&self) -> &'static str {
+        "written"
+    }
+
+    fn is_language_model(&self) -> bool {
+        false
+    }
+
+    fn translate<'a>(
+        &'a self,
+        text: &'a str,
+        _from: Option<&'a str>,
+        into: &'a str,
+        _until: Instant,
+    ) -> BoxFuture<'a, Translation> {
+        let found = self.0.get(&written_key(text)).filter(|_| into == ENGLISH).cloned();
+        Box::pin(std::future::ready(Translation::free(Ok(found))))
+    }
+}
+
+/// Returns the answer if it can be a translation: one line in the language's script, not much longer, with all larger
+/// figures.
+fn faithful(text: &str, output: &str, into: &str) -> Option<String> {
     let output = output.trim().trim_matches(['"', '“', '”', '«', '»', '`']).trim();
     let is_line = output.lines().count() == 1 && output.chars().any(char::is_alphabetic);
     let is_long = output.chars().count() > LONGER * text.chars().count() + LONGER_BY;
-    (is_line && !is_long && has_figures(text, output)).then(|| output.to_owned())
+    (is_line && !is_long && has_figures(text, output) && is_written_as(into, output)).then(|| output.to_owned())
 }
 
 impl Translation {
-    fn nothing(attempts: u32) -> Self {
-        Self { outcome: Ok(None), attempts, tokens: (0, 0), usd: 0.0 }
-    }
-
-    /// Drops text in the wrong script, such as a refusal in English.
-    fn written_as(self, into: &str) -> Self {
-        Self { outcome: self.outcome.map(|output| output.filter(|output| is_written_as(into, output))), ..self }
+    /// Returns an outcome without a request.
+    fn free(outcome: Result<Option<String>, AskError>) -> Self {
+        Self { outcome, attempts: 0, tokens: (0, 0), usd: 0.0 }
     }
 }
 

@@ -206,7 +206,7 @@ fn figures_are_kept_however_they_are_written() {
         ("в 2024 году", "in 2023", false),
         ("в 2020 году", "in 2024", false),
     ] {
-        assert_eq!(faithful(text, output).is_some(), is_kept, "{text}: {output}");
+        assert_eq!(has_figures(text, output), is_kept, "{text}: {output}");
     }
 }
 
@@ -264,4 +264,28 @@ async fn translator_removes_text_around_translation_when_model_adds_it() {
     let body = json!({"choices": [{"message": {"content": content}}]}).to_string();
     let (_, translated) = asked(vec![reply(&body)], true, "el").await;
     assert_eq!(translated.outcome.unwrap().as_deref(), Some(greek));
+}
+
+#[test]
+fn an_address_of_deepl_is_known_and_a_target_has_its_country() {
+    for (address, protocol) in [
+        ("https://api-free.deepl.com/v2", Protocol::DeepL),
+        ("https://api.deepl.com/", Protocol::DeepL),
+        ("http://localhost:5001/v2/", Protocol::DeepL),
+        ("http://libretranslate:5000", Protocol::LibreTranslate),
+        ("https://deepl.com.example/", Protocol::LibreTranslate),
+    ] {
+        assert_eq!(Protocol::of(&Url::parse(address).unwrap()), protocol, "{address}");
+    }
+    assert_eq!(["en", "pt", "uk"].map(deepl_target), ["EN-US", "PT-PT", "UK"]);
+}
+
+#[tokio::test]
+async fn a_written_translation_is_found_by_its_text_and_in_english_alone() {
+    let written = WrittenTranslations::new([("Порт  закрыт.".to_owned(), "The port is closed.".to_owned())]);
+    let translated =
+        async |text: &str, into: &str| written.translate(text, Some("ru"), into, Instant::now()).await.outcome.unwrap();
+    assert_eq!(translated("порт закрыт", "en").await.as_deref(), Some("The port is closed."));
+    assert_eq!(translated("порт закрыт", "el").await, None);
+    assert_eq!(translated("Порт открыт.", "en").await, None);
 }
