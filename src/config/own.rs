@@ -16,7 +16,7 @@ use super::key::{ANSWER, CALL, Key, MIB, PAUSE, RPM, SPAN, UNIT, count};
 use super::kind::{Field, Kind, SecretKind, Shape};
 use crate::domain::verdict::words;
 
-const EXPECTATIONS: &[&str] = &["equals", "not_equals", "greater", "less", "contains", "exists", "matches"];
+const EXPECTATIONS: &[&str] = &["equals", "greater", "less", "contains", "exists"];
 
 static FOLDER: Shape = Shape {
     what: "folder",
@@ -36,7 +36,7 @@ static ENDPOINT: Shape = Shape {
     fields: &[
         Field::required("name", Kind::Slug, "a short name"),
         Field::required("url", Kind::Text, "the address; {query} and {entity} stand for the claim and its first name"),
-        Field::required("path", Kind::Text, "where the value is in the answer: /a/b/0 or a.b[0]"),
+        Field::required("path", Kind::Text, "where the value is in the answer, as a JSON Pointer: /a/b/0"),
         Field::required("statement", Kind::Text, "the sentence that {value} completes"),
         Field::optional("expected", Kind::Word(EXPECTATIONS), "how the value is compared"),
         Field::optional("value", Kind::Text, "what with; {number} is the claim's first number"),
@@ -197,12 +197,10 @@ pub struct ApiConfig {
 words! {
     Expectation {
         Equals => "equals",
-        NotEquals => "not_equals",
         Greater => "greater",
         Less => "less",
         Contains => "contains",
         Exists => "exists",
-        Matches => "matches",
     }
 }
 

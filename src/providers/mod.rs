@@ -36,10 +36,10 @@ pub mod knowledge;
 #[cfg(test)]
 mod manual;
 pub mod newsapi;
+mod own;
 mod probe;
 pub mod searxng;
 pub mod serpapi;
-mod statement;
 pub mod wikipedia;
 mod wire;
 
@@ -56,7 +56,7 @@ use crate::cache::{joined, normalise_query};
 use crate::domain::evidence::Review;
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
-use crate::outbound::{AskError, Asker, GateStatus};
+use crate::outbound::{AskError, Asker, Gate, GateSettings, GateState, GateStatus};
 
 /// A query to a provider, which builds its own request from it.
 #[derive(Debug, Clone, PartialEq)]
@@ -262,6 +262,22 @@ pub static PROFILES: [&Profile; 14] = [
     &wikipedia::PROFILE,
 ];
 
+/// Returns the limits of most free providers; each overrides what differs.
+fn usual_gate(name: &'static str, cooldown: Duration) -> GateSettings {
+    GateSettings {
+        name,
+        max_wait: Duration::from_secs(10),
+        rpm: 60,
+        timeout: Duration::from_secs(10),
+        max_bytes: 2 * 1024 * 1024,
+        max_attempts: 2,
+        cooldown,
+        failures_to_open: 5,
+        daily_limit: None,
+        cost_usd: 0.0,
+    }
+}
+
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name).copied()
 }
@@ -278,8 +294,12 @@ pub trait Provider: Send + Sync + Debug {
     fn storage(&self) -> Storage {
         self.profile().storage
     }
+    /// Returns the gates of its calls: one, or one per part.
+    fn gates(&self) -> Vec<&Gate>;
     /// US dollars per call; the spending cap stops calls that cost.
-    fn cost_usd(&self) -> f64;
+    fn cost_usd(&self) -> f64 {
+        self.gates().first().map_or(0.0, |gate| gate.cost_usd())
+    }
     fn paid(&self) -> bool {
         self.cost_usd() > 0.0
     }
@@ -310,7 +330,22 @@ pub trait Provider: Send + Sync + Debug {
             Ok(ProbeResult::Answered { failed: answer.failed })
         })
     }
-    fn status(&self) -> GateStatus;
+    /// Returns the state of a gate that is ready, otherwise of the first, and the sums of all.
+    fn status(&self) -> GateStatus {
+        let all: Vec<GateStatus> = self.gates().into_iter().map(Gate::status).collect();
+        let shown = all.iter().find(|status| status.state == GateState::Ready).or(all.first());
+        let is_ready = shown.is_none_or(|status| status.state == GateState::Ready);
+        GateStatus {
+            name: self.name(),
+            state: shown.map_or(GateState::Ready, |status| status.state),
+            until: all.iter().filter_map(|status| status.until).min().filter(|_| !is_ready),
+            reason: shown.and_then(|status| status.reason.clone()),
+            rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
+            calls_today: all.iter().map(|status| status.calls_today).sum(),
+            errors_today: all.iter().map(|status| status.errors_today).sum(),
+            usd_today: all.iter().map(|status| status.usd_today).sum(),
+        }
+    }
     /// The interval of [`Provider::keep_up`]; `None` if there is no upkeep.
     fn upkeep(&self) -> Option<Duration> {
         None

@@ -79,7 +79,7 @@ pub use error::StoreError;
 #[cfg(test)]
 pub(crate) use error::samples::of_code;
 pub use evidence::{RecentItem, StoredSource};
-pub use external::{BadQuery, ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
+pub use external::{ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
     BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,

@@ -103,7 +103,7 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
     // The URL contains the password.
     let address = ApiKey::from(url.clone());
     let gate = parts.gates.place(settings, &config.name, Identity::new("", Some(&address)));
-    let built = database::new(config.name.clone(), queries, external, gate).map_err(|error| bad(&error))?;
+    let built = database::new(&config.name, queries, &external, gate).map_err(|error| bad(&error))?;
     found.own.push(Arc::new(built));
     Ok(())
 }

@@ -11,7 +11,7 @@ use url::Url;
 use crate::domain::SystemClock;
 use crate::domain::item::SourceKind;
 use crate::judging::profile::TextProfile;
-use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, HttpClient, NoObserver};
+use crate::outbound::{AskError, Asker, Gate, GateSettings, HttpClient, NoObserver};
 use crate::pipeline::candidate::Candidate;
 use crate::pipeline::queries::ForeignQuery;
 use crate::providers::{Answer, Content, Hit, Languages, NAMES, Profile, Provider, ProviderKind, Query, Storage};
@@ -161,6 +161,10 @@ impl Provider for ScriptedProvider {
         Box::leak(Box::new(self.profile))
     }
 
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
+    }
+
     fn cost_usd(&self) -> f64 {
         self.cost_usd
     }
@@ -174,9 +178,5 @@ impl Provider for ScriptedProvider {
             tokio::time::sleep(self.late).await;
             self.answer()
         }))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

@@ -8,18 +8,18 @@ mod wire;
 
 use std::time::Duration;
 
-use futures::future::{BoxFuture, join_all};
+use futures::future::BoxFuture;
 use serde_json::Value;
 use url::Url;
 
-use self::wire::{Address, Comparison, JsonPath};
-use super::statement::{Keywords, Statement};
-use super::{Answer, Content, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
+use self::wire::{Address, Comparison, JsonPointer};
+use super::own::{BadSetting, Keywords, OwnSource, OwnText, Part, Statement, shown};
+use super::{Hit, Languages, Profile, ProviderKind, Query, Storage, usual_gate};
 use crate::config::{ApiEndpoint, ApiKey};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, ApiResponse, AskError, Asker, Gate, GateSettings, GateState, GateStatus};
+use crate::outbound::{ApiRequest, ApiResponse, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "api";
 
@@ -38,33 +38,14 @@ pub static PROFILE: Profile = Profile {
 };
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
-    GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 60,
-        timeout: Duration::from_secs(10),
-        max_bytes: 1024 * 1024,
-        max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("endpoint {endpoint}: {key} {detail}")]
-pub struct BadEndpoint {
-    endpoint: String,
-    key: &'static str,
-    detail: String,
+    GateSettings { max_bytes: 1024 * 1024, ..usual_gate(NAME, cooldown) }
 }
 
 #[derive(Debug)]
-struct Endpoint {
+pub struct Endpoint {
     name: String,
     address: Address,
-    path: JsonPath,
+    path: JsonPointer,
     statement: Statement,
     expected: Option<Comparison>,
     keywords: Keywords,
@@ -73,20 +54,16 @@ struct Endpoint {
     gate: Gate,
 }
 
-#[derive(Debug)]
-pub struct Api {
-    endpoints: Vec<Endpoint>,
+pub type Api = OwnSource<Endpoint>;
+
+pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadSetting> {
+    Ok(OwnSource::new(&PROFILE, endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?))
 }
 
-pub fn new(endpoints: Vec<(ApiEndpoint, Gate)>) -> Result<Api, BadEndpoint> {
-    let endpoints = endpoints.into_iter().map(|(config, gate)| endpoint(config, gate)).collect::<Result<_, _>>()?;
-    Ok(Api { endpoints })
-}
-
-fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
-    let bad = |key, detail| BadEndpoint { endpoint: config.name.clone(), key, detail };
+fn endpoint((config, gate): (ApiEndpoint, Gate)) -> Result<Endpoint, BadSetting> {
+    let bad = |key, detail| BadSetting { part: format!("endpoint {}", config.name), key, detail };
     let address = Address::new(&config.url).map_err(|detail| bad("url", detail))?;
-    let path = JsonPath::new(&config.path).map_err(|detail| bad("path", detail))?;
+    let path = JsonPointer::new(&config.path).map_err(|detail| bad("path", detail))?;
     let statement = Statement::new(&config.statement).map_err(|detail| bad("statement", detail))?;
     if let Some(other) = statement.places().find(|name| !matches!(*name, "value" | "entity" | "query")) {
         return Err(bad("statement", format!("knows no {{{other}}}; use {{value}}, {{entity}} and {{query}}")));
@@ -117,20 +94,6 @@ fn endpoint(config: ApiEndpoint, gate: Gate) -> Result<Endpoint, BadEndpoint> {
 }
 
 impl Endpoint {
-    /// Returns the URL for a claim; `None` if the endpoint does not match the claim.
-    fn address(&self, query: &Query) -> Option<Url> {
-        let about = |text: &str| self.keywords.are_in(text);
-        (about(&query.text) || about(&query.terms.join(" "))).then(|| self.address.of(query)).flatten()
-    }
-
-    async fn ask(&self, url: Url, query: &Query, asker: Asker<'_>) -> Result<Option<Hit>, AskError> {
-        let mut request = ApiRequest::get(url.clone()).header(ACCEPT, HeaderValue::from_static("application/json"));
-        if let Some((header, key)) = &self.key {
-            request = request.secret_header(header.clone(), key)?;
-        }
-        self.gate.ask(request, asker, |response| self.read(response, &url, query)).await
-    }
-
     fn read(&self, response: &ApiResponse, url: &Url, query: &Query) -> Result<Option<Hit>, AskError> {
         // If the URL contains the claim, a JSON "not found" is about the claim.
         if response.status == 404
@@ -155,27 +118,18 @@ impl Endpoint {
             return Err(AskError::CouldNotAsk { detail });
         }
         let Some(text) = self.text(&answer, query) else { return Ok(None) };
-        Ok(Some(Hit {
-            url: self.named(url),
+        let query_part = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let text = OwnText {
+            origin: Origin::Api,
+            // Not the web URL, because that may also be a page with another text.
+            url: format!("{NAME}://{}{}{query_part}", self.name, url.path()),
             title: url.host_str().map_or_else(|| self.name.clone(), |host| format!("{} at {host}", self.name)),
-            snippet: text.clone(),
+            text,
             published_at: Some(response.received_at),
-            language: crate::language::detect::detect(&text).language,
-            provider: NAME,
-            storage: PROFILE.storage,
-            content: Some(Content {
-                text,
-                origin: Origin::Api,
-                publisher: Some(self.name.clone()),
-                credibility: Some(self.credibility),
-            }),
-        }))
-    }
-
-    /// Returns the evidence URL. Not the web URL, because that may also be a page with another text.
-    fn named(&self, url: &Url) -> String {
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        format!("api://{}{}{query}", self.name, url.path())
+            publisher: self.name.clone(),
+            credibility: self.credibility,
+        };
+        Ok(Some(text.hit(&PROFILE)))
     }
 
     /// Returns the sentences of the response; `None` if there are none.
@@ -188,7 +142,7 @@ impl Endpoint {
             return is_missing.then(|| format!("There is no {}{of}.", self.path.last()));
         };
         let sentence = self.statement.fill(|name| match name {
-            "value" => wire::shown(value),
+            "value" => shown(value),
             "entity" => query.terms.first().cloned(),
             _ => Some(query.text.clone()),
         })?;
@@ -198,79 +152,29 @@ impl Endpoint {
     }
 }
 
-impl Api {
-    /// Queries all matching endpoints concurrently. A failure is an error only if no other endpoint has a hit.
-    async fn search(&self, query: &Query, asker: Asker<'_>) -> Result<Answer, AskError> {
-        let asked = self.endpoints.iter().filter_map(|endpoint| Some((endpoint, endpoint.address(query)?)));
-        let asked = asked.map(|(endpoint, url)| async move { (endpoint, endpoint.ask(url, query, asker).await) });
-        let (mut answer, mut failure) = (Answer::default(), None);
-        for (endpoint, outcome) in join_all(asked).await {
-            match outcome {
-                Ok(hit) => answer.hits.extend(hit),
-                Err(error) => {
-                    answer.lacks(NAME, &endpoint.name, &error);
-                    failure = failure.or(Some(error));
-                }
-            }
-        }
-        answer.hits.truncate(query.limit);
-        match failure {
-            Some(error) if answer.is_empty() => Err(error),
-            _ => Ok(answer),
-        }
-    }
-}
-
-impl Provider for Api {
-    fn profile(&self) -> &'static Profile {
-        &PROFILE
+impl Part for Endpoint {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn cost_usd(&self) -> f64 {
-        0.0
+    fn gate(&self) -> &Gate {
+        &self.gate
     }
 
-    fn cache_key(&self, query: &Query) -> String {
-        let asked = self.endpoints.iter().filter_map(|endpoint| {
-            let url = endpoint.address(query)?;
-            let words = endpoint.expected.is_some() || endpoint.statement.places().any(|path| path == "query");
-            Some(format!("{} {url} {}", endpoint.name, if words { query.text.as_str() } else { "" }))
-        });
-        let parts: Vec<String> = std::iter::once(NAME.to_owned()).chain(asked).collect();
-        crate::cache::joined(parts.iter().map(String::as_str))
+    fn key(&self, query: &Query) -> Option<String> {
+        let url = self.address.of(query).filter(|_| self.keywords.match_claim(query))?;
+        let needs_text = self.expected.is_some() || self.statement.places().any(|place| place == "query");
+        Some(format!("{url} {}", if needs_text { query.text.as_str() } else { "" }))
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
-        Box::pin(self.search(query, asker))
-    }
-
-    /// Queries every endpoint, also those whose keywords do not match.
-    fn probe<'a>(&'a self, _paid: bool, asker: Asker<'a>) -> BoxFuture<'a, Result<ProbeResult, AskError>> {
+    fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Option<Hit>, AskError>> {
         Box::pin(async move {
-            let question = probe::question();
-            let asked = self.endpoints.iter().filter_map(|one| Some((one, one.address.of(&question)?)));
-            let asked = asked.map(|(one, url)| async move { (one, one.ask(url, &probe::question(), asker).await) });
-            let outcomes = join_all(asked).await.into_iter();
-            probe::of_parts(outcomes.map(|(one, outcome)| (one.name.clone(), outcome.map(drop))).collect())
+            let Some(url) = self.address.of(query) else { return Ok(None) };
+            let mut request = ApiRequest::get(url.clone()).header(ACCEPT, HeaderValue::from_static("application/json"));
+            if let Some((header, key)) = &self.key {
+                request = request.secret_header(header.clone(), key)?;
+            }
+            self.gate.ask(request, asker, |response| self.read(response, &url, query)).await
         })
-    }
-
-    fn status(&self) -> GateStatus {
-        let all: Vec<GateStatus> = self.endpoints.iter().map(|endpoint| endpoint.gate.status()).collect();
-        let shown = all.iter().find(|status| status.state == GateState::Ready).or(all.first());
-        GateStatus {
-            name: NAME,
-            state: shown.map_or(GateState::Ready, |status| status.state),
-            until: all
-                .iter()
-                .filter_map(|status| status.until)
-                .min()
-                .filter(|_| shown.is_some_and(|status| status.state != GateState::Ready)),
-            reason: shown.and_then(|status| status.reason.clone()),
-            rpm: all.iter().map(|status| status.rpm).fold(0, u32::saturating_add),
-            calls_today: all.iter().map(|status| status.calls_today).sum(),
-            errors_today: all.iter().map(|status| status.errors_today).sum(),
-            usd_today: 0.0,
-        }
     }
 }

@@ -1,18 +1,13 @@
 //! URLs made from claims, values in responses, and their comparison with an expectation. Pure.
 
-use regex::Regex;
 use serde_json::Value;
 use url::Url;
 
-use super::super::statement::Statement;
-use super::super::wire::one_line;
 use crate::config::Expectation;
 use crate::language::numbers::quantities;
 use crate::outbound::excerpt;
 use crate::providers::Query;
-
-const LONGEST_VALUE: usize = 500;
-const MOST_ELEMENTS: usize = 20;
+use crate::providers::own::{Statement, shown};
 
 #[derive(Debug, Clone)]
 pub(super) struct Address {
@@ -86,38 +81,17 @@ fn encoded(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The path of a value: a JSON Pointer (`/a/b/0`), or names and positions (`a.b[0]`, `$.a.b[0]`).
+/// The JSON Pointer of a value (RFC 6901): `/a/b/0`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct JsonPath(String);
+pub(super) struct JsonPointer(String);
 
-impl JsonPath {
+impl JsonPointer {
     pub(super) fn new(text: &str) -> Result<Self, String> {
         if text.starts_with('/') {
-            return Ok(Self(text.to_owned()));
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(format!("{text:?} is no JSON Pointer; write it like /a/b/0"))
         }
-        let wrong = || format!("{text:?} is no path; write /a/b/0 or a.b[0]");
-        let mut pointer = String::new();
-        let path = text.strip_prefix('$').map_or(text, |rest| rest.strip_prefix('.').unwrap_or(rest));
-        for part in path.split('.').filter(|_| !path.is_empty()) {
-            let (name, mut positions) = part.split_at(part.find('[').unwrap_or(part.len()));
-            if name.is_empty() && (positions.is_empty() || !pointer.is_empty()) {
-                return Err(wrong());
-            }
-            if !name.is_empty() {
-                pointer.push('/');
-                pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
-            }
-            while let Some((position, rest)) = positions.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-                let position: usize = position.parse().map_err(|_no_number| wrong())?;
-                pointer.push('/');
-                pointer.push_str(&position.to_string());
-                positions = rest;
-            }
-            if !positions.is_empty() {
-                return Err(wrong());
-            }
-        }
-        Ok(Self(pointer))
     }
 
     /// Returns the value; `null` counts as missing.
@@ -126,7 +100,7 @@ impl JsonPath {
     }
 
     pub(super) fn is_in_a_list(&self) -> bool {
-        self.0.split('/').nth(1).is_some_and(|first| first.parse::<usize>().is_ok())
+        self.first().is_some_and(|first| first.parse::<usize>().is_ok())
     }
 
     pub(super) fn parent_in(&self, answer: &Value) -> bool {
@@ -134,8 +108,8 @@ impl JsonPath {
         answer.pointer(parent).is_some_and(|value| value.is_object() || value.is_array())
     }
 
-    fn begins_with(&self, name: &str) -> bool {
-        self.0.strip_prefix('/').and_then(|path| path.split('/').next()) == Some(name)
+    fn first(&self) -> Option<&str> {
+        self.0.split('/').nth(1)
     }
 
     pub(super) fn last(&self) -> &str {
@@ -145,8 +119,8 @@ impl JsonPath {
 
 /// Returns the failure that a response with status 200 reports under `error` or `errors`, unless the operator chose
 /// that field as the path.
-pub(super) fn refusal(answer: &Value, path: &JsonPath) -> Option<String> {
-    ["error", "errors"].into_iter().filter(|name| !path.begins_with(name)).find_map(|name| {
+pub(super) fn refusal(answer: &Value, path: &JsonPointer) -> Option<String> {
+    ["error", "errors"].into_iter().filter(|name| path.first() != Some(name)).find_map(|name| {
         let value = answer.get(name)?;
         let is_failure = match value {
             Value::Null | Value::Bool(false) => false,
@@ -160,52 +134,33 @@ pub(super) fn refusal(answer: &Value, path: &JsonPath) -> Option<String> {
     })
 }
 
-/// Returns a value as text for a sentence; `None` for an object.
-pub(super) fn shown(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::String(text) => one_line(text),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Array(elements) => {
-            let shown: Vec<String> = elements.iter().take(MOST_ELEMENTS).filter_map(shown).collect();
-            shown.join(", ")
-        }
-        Value::Null | Value::Object(_) => return None,
-    };
-    let text: String = text.chars().take(LONGEST_VALUE).collect();
-    (!text.is_empty()).then_some(text)
-}
-
+/// An expectation of the value.
 #[derive(Debug, Clone)]
 pub(super) struct Comparison {
     how: Expectation,
-    with: Operand,
+    /// `None` for `exists`.
+    with: Option<Operand>,
 }
 
 #[derive(Debug, Clone)]
 enum Operand {
-    Nothing,
     Text(String),
     /// The claim's first number.
-    Number,
-    Pattern(Regex),
+    ClaimNumber,
 }
 
 impl Comparison {
     /// Parses and checks it; the error is for the operator.
     pub(super) fn new(how: Expectation, with: Option<&str>) -> Result<Self, String> {
         let with = match (how, with.map(str::trim)) {
-            (Expectation::Exists, None) => Operand::Nothing,
+            (Expectation::Exists, None) => None,
             (Expectation::Exists, Some(_)) => return Err("exists takes no value; take it out".to_owned()),
             (_, None | Some("")) => return Err(format!("{how} needs a value: a text, a number or {{number}}")),
-            (Expectation::Matches, Some(pattern)) => {
-                Operand::Pattern(Regex::new(pattern).map_err(|error| format!("is no regular expression ({error})"))?)
-            }
-            (_, Some("{number}")) => Operand::Number,
+            (_, Some("{number}")) => Some(Operand::ClaimNumber),
             (Expectation::Greater | Expectation::Less, Some(text)) if number(text).is_none() => {
                 return Err(format!("{how} needs a number, and {text:?} is none"));
             }
-            (_, Some(text)) => Operand::Text(text.to_owned()),
+            (_, Some(text)) => Some(Operand::Text(text.to_owned())),
         };
         Ok(Self { how, with })
     }
@@ -213,34 +168,27 @@ impl Comparison {
     /// Returns a sentence on whether the value is as expected; `None` if they cannot be compared.
     pub(super) fn describe(&self, value: &Value, query: &Query) -> Option<String> {
         let found = shown(value)?;
-        let (wanted, pattern) = match &self.with {
-            Operand::Nothing => return None,
-            Operand::Text(text) => (text.clone(), None),
-            Operand::Number => {
-                let quantities = quantities(&query.text, query.language.as_deref());
-                (quantities.first()?.low.to_string(), None)
-            }
-            Operand::Pattern(pattern) => (pattern.as_str().to_owned(), Some(pattern)),
+        let wanted = match self.with.as_ref()? {
+            Operand::Text(text) => text.clone(),
+            Operand::ClaimNumber => quantities(&query.text, query.language.as_deref()).first()?.low.to_string(),
         };
         let numbers = || Some((number(&found)?, number(&wanted)?));
         let same = |text: &str| match (number(text), number(&wanted)) {
             (Some(a), Some(b)) => (a - b).abs() <= f64::EPSILON * a.abs().max(b.abs()),
             _ => text.to_lowercase() == wanted.to_lowercase(),
         };
-        let among = |value: &Value| match value {
+        let is_equal = match value {
             Value::Array(elements) => elements.iter().filter_map(shown).any(|element| same(&element)),
             _ => same(&found),
         };
         let (holds, words, denied) = match self.how {
-            Expectation::Equals => (among(value), "is equal to", "is not equal to"),
-            Expectation::NotEquals => (!among(value), "is not equal to", "is equal to"),
+            Expectation::Equals => (is_equal, "is equal to", "is not equal to"),
             Expectation::Greater => (numbers().map(|(a, b)| a > b)?, "is greater than", "is not greater than"),
             Expectation::Less => (numbers().map(|(a, b)| a < b)?, "is less than", "is not less than"),
             Expectation::Contains => {
-                let within = found.to_lowercase().contains(&wanted.to_lowercase());
-                (among(value) || within, "contains", "does not contain")
+                let is_within = found.to_lowercase().contains(&wanted.to_lowercase());
+                (is_equal || is_within, "contains", "does not contain")
             }
-            Expectation::Matches => (pattern?.is_match(&found), "matches", "does not match"),
             Expectation::Exists => return None,
         };
         Some(format!("{found} {} {wanted}.", if holds { words } else { denied }))

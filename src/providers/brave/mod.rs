@@ -12,11 +12,11 @@ use futures::future::BoxFuture;
 use url::Url;
 
 use self::wire::{Index, Results};
-use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe, usual_gate};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "brave";
 const STORAGE: Storage = Storage::Transient;
@@ -48,18 +48,11 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 60,
-        timeout: Duration::from_secs(10),
-        max_bytes: 2 * 1024 * 1024,
         // Every attempt may be charged.
         max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
         // 5 dollars per 1,000 calls, September 2026.
         cost_usd: 0.005,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -127,8 +120,8 @@ impl Provider for Brave {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
@@ -143,9 +136,5 @@ impl Provider for Brave {
             let answer = self.search(&probe::question(), asker).await?;
             Ok(ProbeResult::Answered { failed: answer.failed })
         })
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

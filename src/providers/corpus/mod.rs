@@ -21,17 +21,15 @@ use url::Url;
 
 pub use self::folder::{BadGlob, FolderSettings};
 use self::folder::{Choice, File, Passage, Snapshot};
-use super::wire::{clip, one_line};
-use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::own::{OwnText, merged};
+use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
-use crate::language::detect::detect;
-use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "corpus";
 /// Passages of one file are one source.
 const PER_FILE: usize = 3;
-const SNIPPET: (usize, usize) = (300, 60);
 
 #[derive(Debug, Clone)]
 pub struct CorpusSettings {
@@ -56,17 +54,11 @@ pub static PROFILE: Profile = Profile {
 /// Limits the time of a folder that hangs, not the rate.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         rpm: 60_000,
         // The first query waits for the first scan.
         timeout: Duration::from_secs(30),
-        max_bytes: usize::MAX,
         max_attempts: 1,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -74,11 +66,10 @@ pub fn gate_settings(cooldown: Duration) -> GateSettings {
 struct Folder {
     settings: FolderSettings,
     choice: Choice,
-    seen: RwLock<Option<Arc<Snapshot>>>,
+    /// The last scan: what was found, or why it failed. `None` before the first.
+    scan: RwLock<Option<Result<Arc<Snapshot>, String>>>,
     /// When the last scan ended; locked during a scan, so that only one runs.
     looked: Arc<Mutex<Option<Instant>>>,
-    /// Why the last scan failed; the earlier snapshot is then outdated.
-    lost: RwLock<Option<String>>,
 }
 
 #[derive(Debug)]
@@ -93,20 +84,14 @@ pub fn new(settings: CorpusSettings, gate: Gate) -> Result<Corpus, BadGlob> {
     let mut folders = Vec::with_capacity(settings.folders.len());
     for one in settings.folders {
         let choice = Choice::new(&one)?;
-        folders.push(Arc::new(Folder {
-            settings: one,
-            choice,
-            seen: RwLock::default(),
-            looked: Arc::default(),
-            lost: RwLock::default(),
-        }));
+        folders.push(Arc::new(Folder { settings: one, choice, scan: RwLock::default(), looked: Arc::default() }));
     }
     Ok(Corpus { folders, rescan: settings.rescan, gate })
 }
 
 impl Folder {
     fn seen(&self) -> Option<Arc<Snapshot>> {
-        self.seen.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.scan.read().unwrap_or_else(PoisonError::into_inner).clone()?.ok()
     }
 
     /// Scans again unless a scan ended within `freshness`. A scan continues for the next caller if its caller is
@@ -122,33 +107,51 @@ impl Folder {
             let outcome = folder::look(&folder.settings, &folder.choice, before.as_deref());
             *looked = Some(Instant::now());
             let name = folder.settings.name.as_str();
-            let outcome = outcome
-                .map_err(|detail| format!("folder {name} {detail}; check ENRICHMENT_CORPUS_FOLDER and its rights"));
-            *folder.lost.write().unwrap_or_else(PoisonError::into_inner) = outcome.as_ref().err().cloned();
-            let snapshot = match outcome {
-                Ok(Some(snapshot)) => snapshot,
+            let scan = match outcome {
                 Ok(None) => return Ok(()),
-                Err(detail) => return Err(AskError::CouldNotAsk { detail }),
+                Ok(Some(snapshot)) => {
+                    let (files, passages, left_out) = (snapshot.files.len(), snapshot.passages(), snapshot.left_out);
+                    tracing::info!(corpus = name, files, passages, "folder read");
+                    if left_out > 0 {
+                        tracing::warn!(
+                            corpus = name,
+                            left_out,
+                            "corpus limit reached; raise providers.corpus.max_bytes"
+                        );
+                    }
+                    Ok(Arc::new(snapshot))
+                }
+                Err(detail) => Err(format!("folder {name} {detail}; check ENRICHMENT_CORPUS_FOLDER and its rights")),
             };
-            let (files, passages, left_out) = (snapshot.files.len(), snapshot.passages(), snapshot.left_out);
-            tracing::info!(corpus = name, files, passages, "folder read");
-            if left_out > 0 {
-                tracing::warn!(corpus = name, left_out, "corpus limit reached; raise providers.corpus.max_bytes");
-            }
-            *folder.seen.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(snapshot));
-            Ok(())
+            let failure = scan.as_ref().err().cloned();
+            *folder.scan.write().unwrap_or_else(PoisonError::into_inner) = Some(scan);
+            failure.map_or(Ok(()), |detail| Err(AskError::CouldNotAsk { detail }))
         });
         look.await.unwrap_or_else(|panic| Err(AskError::CouldNotAsk { detail: format!("a look ended early: {panic}") }))
     }
 
+    /// Returns the last scan; scans if there is none.
     async fn current(self: &Arc<Self>) -> Result<Arc<Snapshot>, AskError> {
         if self.seen().is_none() {
             self.refresh(Duration::ZERO).await?;
         }
-        if let Some(detail) = self.lost.read().unwrap_or_else(PoisonError::into_inner).clone() {
-            return Err(AskError::CouldNotAsk { detail });
-        }
         self.seen().ok_or_else(|| AskError::CouldNotAsk { detail: "the folder was not read".to_owned() })
+    }
+
+    /// Returns the hits with their scores, best first.
+    fn search(&self, snapshot: &Snapshot, query: &Query) -> Vec<(f64, Hit)> {
+        let own = OwnFiles::new(query.source_document.as_deref(), self, snapshot);
+        let mut per_file: HashMap<&str, usize> = HashMap::new();
+        let hits = snapshot
+            .search(&query.text)
+            .filter(|(file, _, _)| !own.is(&file.path))
+            .filter(|(file, _, _)| {
+                let taken = per_file.entry(file.path.as_str()).or_default();
+                *taken += 1;
+                *taken <= PER_FILE
+            })
+            .take(query.limit);
+        hits.filter_map(|(file, passage, score)| Some((score, self.hit(file, passage)?))).collect()
     }
 
     fn hit(&self, file: &File, passage: &Passage) -> Option<Hit> {
@@ -157,58 +160,31 @@ impl Folder {
         url.set_fragment(Some(&format!("L{}-L{}", passage.lines.0, passage.lines.1)));
         let title =
             if passage.heading.is_empty() { file.path.clone() } else { format!("{}: {}", file.path, passage.heading) };
-        Some(Hit {
+        let text = OwnText {
+            origin: Origin::Corpus,
             url: url.into(),
-            title: one_line(&title),
-            snippet: clip(&passage.text, SNIPPET.0, SNIPPET.1),
+            title,
+            text: passage.text.clone(),
             published_at: file.published,
-            language: detect(&passage.text).language,
-            provider: NAME,
-            storage: PROFILE.storage,
-            content: Some(Content {
-                text: passage.text.clone(),
-                origin: Origin::Corpus,
-                publisher: Some(self.settings.name.clone()),
-                credibility: Some(self.settings.credibility),
-            }),
-        })
+            publisher: self.settings.name.clone(),
+            credibility: self.settings.credibility,
+        };
+        Some(text.hit(&PROFILE))
     }
 }
 
 impl Corpus {
     /// Returns the hits of all folders, best first. An unreadable folder is an error only without a hit in another.
     async fn search(&self, query: &Query) -> Result<Answer, AskError> {
-        let mut found: Vec<(f64, Hit)> = Vec::new();
-        let (mut answer, mut failure) = (Answer::default(), None);
+        let mut outcomes = Vec::new();
         for folder in &self.folders {
-            let snapshot = match folder.current().await {
-                Ok(snapshot) => snapshot,
-                Err(error) => {
-                    answer.lacks(NAME, &folder.settings.name, &error);
-                    failure = Some(error);
-                    continue;
-                }
-            };
-            let own = OwnFiles::new(query.source_document.as_deref(), folder, &snapshot);
-            let mut per_file: HashMap<&str, usize> = HashMap::new();
-            let hits = snapshot
-                .search(&query.text)
-                .filter(|(file, _, _)| !own.is(&file.path))
-                .filter(|(file, _, _)| {
-                    let taken = per_file.entry(file.path.as_str()).or_default();
-                    *taken += 1;
-                    *taken <= PER_FILE
-                })
-                .take(query.limit);
-            found.extend(hits.filter_map(|(file, passage, score)| Some((score, folder.hit(file, passage)?))));
+            let hits = folder.current().await.map(|snapshot| folder.search(&snapshot, query));
+            outcomes.push((folder.settings.name.as_str(), hits));
         }
-        if let (true, Some(failure)) = (found.is_empty(), failure) {
-            return Err(failure);
-        }
+        let (mut found, answer) = merged(NAME, outcomes)?;
         // A stable sort keeps the configured order of folders with equal scores.
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        answer.hits = found.into_iter().take(query.limit).map(|(_, hit)| hit).collect();
-        Ok(answer)
+        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        Ok(Answer { hits: found.into_iter().take(query.limit).map(|(_, hit)| hit).collect(), ..answer })
     }
 }
 
@@ -251,8 +227,8 @@ impl Provider for Corpus {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        0.0
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     /// The answer depends on the claim's own document, which is excluded.
@@ -262,10 +238,6 @@ impl Provider for Corpus {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.gate.run(asker, move || self.search(query)))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 
     fn upkeep(&self) -> Option<Duration> {

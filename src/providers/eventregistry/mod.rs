@@ -15,10 +15,10 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, Inquiry};
 
 const NAME: &str = "eventregistry";
 const STORAGE: Storage = Storage::Stored;
@@ -51,18 +51,14 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         rpm: 30,
         timeout: Duration::from_secs(15),
         max_bytes: 4 * 1024 * 1024,
         // Every attempt may cost a token.
         max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
         // A token beyond the plan, August 2026.
         cost_usd: 0.015,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -110,8 +106,8 @@ impl Provider for EventRegistry {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
@@ -125,9 +121,5 @@ impl Provider for EventRegistry {
             self.gate.inquire(request, asker, wire::account).await?;
             Ok(ProbeResult::KeyAccepted)
         })
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

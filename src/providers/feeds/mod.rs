@@ -25,12 +25,12 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::is_within;
-use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::Clock;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::language::tokens;
-use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus, PageFetcher};
+use crate::outbound::{AskError, Asker, Gate, GateSettings, PageFetcher};
 use crate::parsing::Parsers;
 use crate::store::{FeedFreshness, FeedSearch, FoundEntry, Store, StoreError, WantedFeeds};
 use crate::telemetry::metrics;
@@ -87,18 +87,7 @@ pub static PROFILE: Profile = Profile {
 };
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
-    GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 60_000,
-        timeout: LONGEST_FIRST_READ * 2,
-        max_bytes: usize::MAX,
-        max_attempts: 1,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
-    }
+    GateSettings { rpm: 60_000, timeout: LONGEST_FIRST_READ * 2, max_attempts: 1, ..usual_gate(NAME, cooldown) }
 }
 
 #[derive(Debug)]
@@ -245,8 +234,8 @@ impl Provider for Feeds {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        0.0
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.parts.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
@@ -268,10 +257,6 @@ impl Provider for Feeds {
             Ok(ProbeResult::Answered { failed: Vec::new() })
         };
         Box::pin(self.parts.gate.run(asker, look))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.parts.gate.status()
     }
 
     fn upkeep(&self) -> Option<Duration> {

@@ -16,12 +16,12 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::wire::{clip, one_line};
-use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Content, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::domain::verdict::Origin;
 use crate::inference::steps::StepError;
 use crate::language::detect::detect;
-use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "gatherer";
 /// Maximum time of one source, less than the gate's.
@@ -67,18 +67,7 @@ pub struct GatheredPage {
 
 /// Limits the time of a source that hangs, not the rate.
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
-    GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 60_000,
-        timeout: Duration::from_secs(15),
-        max_bytes: usize::MAX,
-        max_attempts: 1,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
-    }
+    GateSettings { rpm: 60_000, timeout: Duration::from_secs(15), max_attempts: 1, ..usual_gate(NAME, cooldown) }
 }
 
 #[derive(Debug)]
@@ -162,8 +151,8 @@ impl Provider for GathererProvider {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        0.0
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     /// The answer depends on the claim's own document and on the gatherers.
@@ -177,9 +166,5 @@ impl Provider for GathererProvider {
         // Less than the remaining time, so that the other results arrive in time.
         let until = asker.until - MARGIN.min(asker.until.saturating_duration_since(Instant::now()) / 10);
         Box::pin(self.gate.run(asker, move || self.search(query, until)))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

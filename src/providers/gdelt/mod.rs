@@ -16,10 +16,10 @@ use futures::future::BoxFuture;
 pub(super) use query::key_phrases;
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "gdelt";
 const STORAGE: Storage = Storage::Stored;
@@ -51,17 +51,13 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         // The documented limit is one call per 5 seconds; one per 10 seconds is tolerated.
         rpm: 6,
         timeout: Duration::from_secs(15),
-        max_bytes: 2 * 1024 * 1024,
         max_attempts: 1,
         cooldown: cooldown.max(SHORTEST_COOLDOWN),
         failures_to_open: 3,
-        daily_limit: None,
-        cost_usd: 0.0,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -127,8 +123,8 @@ impl Provider for Gdelt {
         Duration::from_mins(15)
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn cache_key(&self, query: &Query) -> String {
@@ -137,9 +133,5 @@ impl Provider for Gdelt {
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

@@ -13,11 +13,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "google_factcheck";
 const PATH: &str = "/v1alpha1/claims:search";
@@ -47,18 +47,7 @@ pub static PROFILE: Profile = Profile {
 };
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
-    GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 60,
-        timeout: Duration::from_secs(10),
-        max_bytes: 2 * 1024 * 1024,
-        max_attempts: 3,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
-    }
+    GateSettings { max_attempts: 3, ..usual_gate(NAME, cooldown) }
 }
 
 #[derive(Debug)]
@@ -114,15 +103,11 @@ impl Provider for GoogleFactCheck {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.look_up(query, asker))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

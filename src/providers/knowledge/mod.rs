@@ -15,10 +15,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Hit, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::inference::Embedder;
-use crate::outbound::{AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{AskError, Asker, Gate, GateSettings};
 use crate::store::{EvidenceIndex, NearEvidence, NearestQuery};
 
 pub const NAME: &str = "knowledge";
@@ -46,9 +46,8 @@ pub static PROFILE: Profile = Profile {
 };
 
 /// A separate gate: a slow store must not use up an item's time, and gets a short pause.
-pub fn gate_settings(_cooldown: Duration) -> GateSettings {
+pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
         // Far above any real rate: only the circuit breaker and the time limit matter.
         rpm: 600_000,
         max_wait: Duration::from_secs(1),
@@ -56,9 +55,7 @@ pub fn gate_settings(_cooldown: Duration) -> GateSettings {
         max_bytes: 0,
         max_attempts: 1,
         cooldown: Duration::from_secs(15),
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -137,15 +134,11 @@ impl Provider for Knowledge {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

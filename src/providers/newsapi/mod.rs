@@ -15,11 +15,11 @@ use futures::future::BoxFuture;
 use url::Url;
 
 use self::wire::Window;
-use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe};
+use super::{Answer, Hit, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, probe, usual_gate};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderName, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "newsapi";
 const STORAGE: Storage = Storage::Stored;
@@ -54,17 +54,12 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         rpm: 30,
         timeout: Duration::from_secs(15),
-        max_bytes: 2 * 1024 * 1024,
         // Every attempt counts against the plan.
         max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
         cost_usd: 0.0018,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -171,8 +166,8 @@ impl Provider for NewsApi {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
@@ -187,9 +182,5 @@ impl Provider for NewsApi {
             let answer = self.search(&probe::question(), asker).await?;
             Ok(ProbeResult::Answered { failed: answer.failed })
         })
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

@@ -12,10 +12,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 const NAME: &str = "searxng";
 const STORAGE: Storage = Storage::Stored;
@@ -45,18 +45,7 @@ pub static PROFILE: Profile = Profile {
 };
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
-    GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
-        rpm: 20,
-        timeout: Duration::from_secs(12),
-        max_bytes: 2 * 1024 * 1024,
-        max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
-    }
+    GateSettings { rpm: 20, timeout: Duration::from_secs(12), ..usual_gate(NAME, cooldown) }
 }
 
 #[derive(Debug)]
@@ -86,15 +75,11 @@ impl Provider for Searxng {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

@@ -12,11 +12,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, ProbeResult, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::config::ApiKey;
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus, Inquiry};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, Inquiry};
 
 const NAME: &str = "serpapi";
 const STORAGE: Storage = Storage::Stored;
@@ -48,19 +48,15 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         rpm: 10,
         // SerpAPI runs a real search, which takes seconds to tens of seconds.
         timeout: Duration::from_secs(30),
         max_bytes: 4 * 1024 * 1024,
         // Every attempt may be charged.
         max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
         // 75 dollars for 5,000.
         cost_usd: 0.015,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -111,8 +107,8 @@ impl Provider for SerpApi {
         &PROFILE
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
@@ -126,9 +122,5 @@ impl Provider for SerpApi {
             self.gate.inquire(request, asker, wire::account).await?;
             Ok(ProbeResult::KeyAccepted)
         })
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }

@@ -13,10 +13,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use url::Url;
 
-use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage};
+use super::{Answer, Languages, Profile, Provider, ProviderKind, Query, Storage, usual_gate};
 use crate::domain::item::SourceKind;
 use crate::outbound::header::{ACCEPT, HeaderValue};
-use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings, GateStatus};
+use crate::outbound::{ApiRequest, AskError, Asker, Gate, GateSettings};
 
 pub const NAME: &str = "wikipedia";
 /// CC BY-SA 4.0.
@@ -46,17 +46,11 @@ pub static PROFILE: Profile = Profile {
 
 pub fn gate_settings(cooldown: Duration) -> GateSettings {
     GateSettings {
-        name: NAME,
-        max_wait: Duration::from_secs(10),
         // There is no published limit for reading; the pages of the articles follow each call.
         rpm: 60,
         timeout: Duration::from_secs(5),
         max_bytes: 1024 * 1024,
-        max_attempts: 2,
-        cooldown,
-        failures_to_open: 5,
-        daily_limit: None,
-        cost_usd: 0.0,
+        ..usual_gate(NAME, cooldown)
     }
 }
 
@@ -90,15 +84,11 @@ impl Provider for Wikipedia {
         Duration::from_hours(1)
     }
 
-    fn cost_usd(&self) -> f64 {
-        self.gate.cost_usd()
+    fn gates(&self) -> Vec<&Gate> {
+        vec![&self.gate]
     }
 
     fn ask<'a>(&'a self, query: &'a Query, asker: Asker<'a>) -> BoxFuture<'a, Result<Answer, AskError>> {
         Box::pin(self.search(query, asker))
-    }
-
-    fn status(&self) -> GateStatus {
-        self.gate.status()
     }
 }
