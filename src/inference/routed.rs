@@ -174,7 +174,7 @@ pub struct EmbeddingReranker {
 
 /// Converts a cosine to a relevance in [0, 1].
 ///
-/// Measured for all-MiniLM-L6-v2 in int8 with 0.05 to 0.85 (`cargo bench --bench stance -- relevance`). In parentheses:
+/// Measured for all-MiniLM-L6-v2 in int8 with 0.05 to 0.85. In parentheses:
 /// shared words with the same vectors, and with hashed words. `fm2`, evidence of 293 claims among its page's sentences:
 /// first for 34 % (20 %, 14 %), MRR 0.51 (0.37, 0.30). `checkthat2020`, reviewed claim of 197 tweets among 10,375:
 /// first for 73 % (75 %, 59 %), MAP@5 0.80 (0.80, 0.66). The relevance floor 0.30 passes 94 % of that evidence and 64 %

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# RabbitMQ 4 for the nights, where the distribution has an older one: Debian 13 in a folder, with its rabbitmq-server.
+# RabbitMQ 4 for tests/bench, if the distribution has an older one: Debian 13 in a folder, with its rabbitmq-server.
 #
 #   tests/services/rabbitmq4.sh path    prints a folder for TEST_RABBITMQ_BIN, made where it is not there yet (about 400 MB)
 #   tests/services/rabbitmq4.sh clear   undoes the mounts; the folder stays

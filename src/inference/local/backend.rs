@@ -105,7 +105,7 @@ pub(super) struct Rten {
     output: NodeId,
 }
 
-impl fmt::Debug for Rten {
+impl Debug for Rten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rten").field("inputs", &self.inputs).finish_non_exhaustive()
     }

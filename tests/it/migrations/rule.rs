@@ -3,7 +3,7 @@
 //! `oldest_program`, which keeps older programs out.
 //!
 //! It reads statements, not their effect: what a function's body does, or data that an `UPDATE` changes, is for a person to
-//! judge and for `tests/nights upgrade` to try.
+//! judge and for `tests/bench upgrade` to try.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -11,7 +11,7 @@ pub(crate) mod node;
 #[cfg(test)]
 pub(crate) mod otlp;
 #[cfg(test)]
-#[expect(dead_code, reason = "the nights let connections stall as well")]
+#[expect(dead_code, reason = "benches/faults stalls connections as well")]
 pub(crate) mod proxy;
 #[cfg(test)]
 pub(crate) mod schema;

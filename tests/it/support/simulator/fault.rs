@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures::{StreamExt as _, stream};
 
@@ -30,8 +30,6 @@ pub(crate) struct Fault {
     instead: Instead,
     headers: Vec<(HeaderName, HeaderValue)>,
     delay: Duration,
-    /// What the address of a request it strikes holds, where it does not strike all.
-    about: Option<&'static str>,
     /// Requests that are still served before it strikes.
     spared: u64,
     /// Requests it strikes, where bounded.
@@ -40,7 +38,7 @@ pub(crate) struct Fault {
 
 impl Fault {
     fn of(instead: Instead) -> Self {
-        Self { instead, headers: Vec::new(), delay: Duration::ZERO, about: None, spared: 0, strikes: None }
+        Self { instead, headers: Vec::new(), delay: Duration::ZERO, spared: 0, strikes: None }
     }
 
     /// An answer with this status and an empty body.
@@ -88,12 +86,6 @@ impl Fault {
         self
     }
 
-    /// Strikes only requests whose query (or path, where there is none) holds this word; the others are not even counted.
-    pub(crate) fn about(mut self, word: &'static str) -> Self {
-        self.about = Some(word);
-        self
-    }
-
     /// Serves this many requests first: a throttle.
     pub(crate) fn after(mut self, requests: u64) -> Self {
         self.spared = requests;
@@ -107,10 +99,7 @@ impl Fault {
     }
 
     /// Counts a request; the fault, where it strikes this one.
-    pub(super) fn meet(&mut self, uri: &Uri) -> Option<Self> {
-        if self.about.is_some_and(|word| !uri.query().unwrap_or(uri.path()).contains(word)) {
-            return None;
-        }
+    pub(super) fn meet(&mut self) -> Option<Self> {
         if self.spared > 0 {
             self.spared -= 1;
             return None;

@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 use arrivals::Arrivals;
 pub(crate) use fault::Fault;
 pub(crate) use llm::{KEY as LLM_KEY, MODEL as LLM_MODEL, Script, chat_answer};
-pub(crate) use world::{EventWorld, MapWorld, Review, World, name_of, numbers_named_in};
+pub(crate) use world::{EventWorld, MapWorld, Review, World, name_of};
 
 /// Requests kept per target for a test to look at; a measurement sends far more and needs none of them.
 const RECORDED_REQUESTS: usize = 256;
@@ -97,8 +97,6 @@ pub(crate) struct RecordedRequest {
 #[derive(Debug, Default)]
 struct Desk {
     calls: AtomicU64,
-    /// Those that met no fault.
-    served: AtomicU64,
     arrivals: Arrivals,
     fault: Mutex<Option<Fault>>,
     recorded: Mutex<Vec<RecordedRequest>>,
@@ -206,11 +204,6 @@ impl Simulator {
         self.shared.desk(target).calls.load(Ordering::Relaxed)
     }
 
-    /// Requests to `target` that met no fault.
-    pub(crate) fn served(&self, target: Target) -> u64 {
-        self.shared.desk(target).served.load(Ordering::Relaxed)
-    }
-
     /// The most requests to `target` that arrived within any span of this length.
     pub(crate) fn most_within(&self, target: Target, span: Duration) -> usize {
         self.shared.desk(target).arrivals.most_within(span)
@@ -246,9 +239,5 @@ fn receive(shared: &Shared, target: Target, request: &Request) -> Option<Fault> 
             recorded.push(RecordedRequest { uri: request.uri().to_string(), headers: request.headers().clone() });
         }
     }
-    let fault = lock(&desk.fault).as_mut().and_then(|fault| fault.meet(request.uri()));
-    if fault.is_none() {
-        desk.served.fetch_add(1, Ordering::Relaxed);
-    }
-    fault
+    lock(&desk.fault).as_mut().and_then(Fault::meet)
 }

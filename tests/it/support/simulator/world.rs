@@ -193,7 +193,7 @@ pub(crate) fn name_of(number: u64) -> String {
 }
 
 /// The numbers whose names stand in a text, in the order they stand there.
-pub(crate) fn numbers_named_in(text: &str) -> Vec<u64> {
+fn numbers_named_in(text: &str) -> Vec<u64> {
     text.split(|character: char| !character.is_ascii_alphabetic()).filter_map(number_of).collect()
 }
 

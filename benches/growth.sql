@@ -1,7 +1,7 @@
 -- More of what a store holds after months: pages with their sentences and vectors, and items that cite them, skewed as news is: few
 -- sites have most pages, few subjects most sentences, and few pages are cited often.
 -- `wanted` (first, last, items_first, items_last, embedder) is a temporary table that the caller has filled: numbers of sentences and
--- items, the last ones included. `sentence` (language, place, words) holds real sentences.
+-- items, the last ones included. `sentence` (place, words) holds real sentences.
 
 -- Nobody else is at work; the caller builds the vectors' index anew when all rows are there.
 SET session_replication_role = replica;
@@ -19,7 +19,7 @@ ANALYZE third;
 INSERT INTO evidence_sources (id, url, domain, title, published_at, language, raw_text, source_type, content_hash,
     independent_group, fetched_at, expires_at, origin)
 SELECT 'grown' || n, 'https://' || site || '/' || n, site, 'Page ' || n, at, 'en',
-    (SELECT string_agg(words, ' ') FROM sentence WHERE language = 'en' AND place BETWEEN n % 80 AND n % 80 + 19),
+    (SELECT string_agg(words, ' ') FROM sentence WHERE place BETWEEN n % 80 AND n % 80 + 19),
     'news', md5(n::text), site, at, at + interval '400 days', 'web'
 FROM wanted, generate_series(first / 8, last / 8) AS n,
     LATERAL (SELECT 'site' || floor(power((hashint8extended(n, 1) & 1048575) / 1048576.0, 3) * 5000) || '.example' AS site,
@@ -34,7 +34,7 @@ FROM wanted CROSS JOIN LATERAL generate_series(first, last) AS n
         floor((hashint8extended(n, 5) & 1048575) / 1048576.0 * 700)::bigint AS three) AS drawn
     JOIN third AS a ON a.part = 0 AND a.number = one JOIN third AS b ON b.part = 1 AND b.number = two
     JOIN third AS c ON c.part = 2 AND c.number = three
-    JOIN sentence AS said ON said.language = 'en' AND said.place = n % 100;
+    JOIN sentence AS said ON said.place = n % 100;
 
 -- Items are copies of those that the daemon did, each with its claims and what they cite.
 CREATE TEMP TABLE IF NOT EXISTS template AS
@@ -56,7 +56,7 @@ SELECT 'grown-' || c.n, '@channel' || c.told % 400, t.title, said.words || ' Cas
 FROM copied AS c JOIN template AS t USING (place)
     JOIN third AS a ON a.part = 0 AND a.number = c.told % 700 JOIN third AS b ON b.part = 1 AND b.number = c.told / 700 % 700
     JOIN third AS d ON d.part = 2 AND d.number = c.n % 700
-    JOIN sentence AS said ON said.language = 'en' AND said.place = c.n % 100
+    JOIN sentence AS said ON said.place = c.n % 100
 ORDER BY c.at;
 
 INSERT INTO claims (claim_id, item_id, position, source, claim_text, kind, verdict, decisive, confidence, score, tier, agreement,

@@ -1,4 +1,4 @@
-//! The processes of a night, started again by themselves as a service manager would.
+//! The daemon's processes, restarted after they end, as by a service manager.
 
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -8,14 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::ensure;
 use tokio::sync::Mutex;
 
-use crate::daemon::{Daemon, Recipe};
+use crate::process::{Daemon, START_TIMEOUT, Setup};
 
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Before a process that ended is started again.
-const PAUSE: Duration = Duration::from_secs(1);
-const START_LIMIT: Duration = Duration::from_secs(90);
-/// The exit status of a daemon that finds a server away.
-const SERVER_AWAY: i32 = 69;
+const RESTART_DELAY: Duration = Duration::from_secs(1);
+/// The exit status of a daemon that cannot reach a server.
+const SERVER_DOWN: i32 = 69;
 
 /// One place in the fleet.
 #[derive(Debug)]
@@ -25,20 +24,19 @@ struct Place {
     empty_since: Option<Instant>,
 }
 
-/// What happened to processes without anybody's doing.
+/// Ends of processes that no fault caused.
 #[derive(Debug, Default)]
 struct Record {
-    /// Ended by themselves after they were ready, or before it for another reason than a server that was away.
+    /// After they were ready, or before it for another reason than a server that was down.
     crashes: Vec<String>,
-    /// Ended before they were ready for want of a server, which is what they are to do.
+    /// Before they were ready because a server was down, which is correct.
     failed_starts: u64,
 }
 
 impl Record {
     fn ended(&mut self, number: usize, status: ExitStatus, was_ready: bool, log_end: &str) {
-        // A server that is away is why a start may fail, and the only reason.
-        if was_ready || status.code() != Some(SERVER_AWAY) {
-            eprintln!("process {number} ended by itself with {status}: {log_end}");
+        if was_ready || status.code() != Some(SERVER_DOWN) {
+            let log_end = log_end.replace('\n', " | ");
             self.crashes.push(format!("process {number} ended by itself with {status}: {log_end}"));
         } else {
             self.failed_starts += 1;
@@ -46,7 +44,7 @@ impl Record {
     }
 }
 
-/// Shared between the night and what tends the fleet meanwhile.
+/// Shared between a run and the restarts.
 #[derive(Debug, Clone)]
 pub(crate) struct Fleet {
     places: Arc<Vec<Mutex<Place>>>,
@@ -54,9 +52,9 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    pub(crate) fn new(recipes: Vec<Recipe>) -> Self {
-        let place = |recipe| Mutex::new(Place { daemon: Daemon::new(recipe), is_wanted: false, empty_since: None });
-        Self { places: Arc::new(recipes.into_iter().map(place).collect()), record: Arc::default() }
+    pub(crate) fn new(setups: Vec<Setup>) -> Self {
+        let place = |setup| Mutex::new(Place { daemon: Daemon::new(setup), is_wanted: false, empty_since: None });
+        Self { places: Arc::new(setups.into_iter().map(place).collect()), record: Arc::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -67,7 +65,7 @@ impl Fleet {
     pub(crate) async fn start(&self) -> anyhow::Result<()> {
         for number in 0..self.len() {
             self.start_one(number).await?;
-            self.ready(number).await?;
+            self.wait_until_ready(number).await?;
         }
         Ok(())
     }
@@ -75,11 +73,10 @@ impl Fleet {
     pub(crate) async fn start_one(&self, number: usize) -> anyhow::Result<()> {
         let mut place = self.places[number].lock().await;
         place.is_wanted = true;
-        place.daemon.start().await
+        place.daemon.spawn().await
     }
 
-    /// Waits until one is ready.
-    pub(crate) async fn ready(&self, number: usize) -> anyhow::Result<()> {
+    pub(crate) async fn wait_until_ready(&self, number: usize) -> anyhow::Result<()> {
         let began = Instant::now();
         loop {
             {
@@ -89,40 +86,43 @@ impl Fleet {
                     return Ok(());
                 }
                 let end = place.daemon.log_end();
-                ensure!(began.elapsed() < START_LIMIT, "process {number} is not ready after {START_LIMIT:?}: {end}");
-                if let Some(status) = place.daemon.has_ended()? {
+                ensure!(
+                    began.elapsed() < START_TIMEOUT,
+                    "process {number} is not ready after {START_TIMEOUT:?}: {end}"
+                );
+                if let Some(status) = place.daemon.exit_status()? {
                     place.empty_since = Some(Instant::now());
                     ensure!(place.is_wanted, "process {number} ended with {status}: {end}");
                     self.record.lock().await.ended(number, status, place.daemon.was_ready, &end);
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Starts again whatever ended, until it is stopped. Safe to be cut off.
-    pub(crate) async fn tend(&self) -> anyhow::Result<()> {
+    /// Restarts processes that have ended, until it is cancelled.
+    pub(crate) async fn restart_ended(&self) -> anyhow::Result<()> {
         loop {
             for (number, place) in self.places.iter().enumerate() {
                 let mut place = place.lock().await;
                 let was_ready = place.daemon.was_ready;
-                if let Some(status) = place.daemon.has_ended()? {
+                if let Some(status) = place.daemon.exit_status()? {
                     place.empty_since = Some(Instant::now());
                     self.record.lock().await.ended(number, status, was_ready, &place.daemon.log_end());
                 }
-                let is_due = place.empty_since.is_none_or(|since| since.elapsed() >= PAUSE);
+                let is_due = place.empty_since.is_none_or(|since| since.elapsed() >= RESTART_DELAY);
                 if place.is_wanted && place.daemon.pid().is_none() && is_due {
-                    place.daemon.start().await?;
+                    place.daemon.spawn().await?;
                 }
                 if place.daemon.pid().is_some() && !was_ready && place.daemon.is_ready().await {
                     place.daemon.was_ready = true;
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Kills one; whoever tends the fleet starts it again.
+    /// Kills one; it is restarted after a moment.
     pub(crate) async fn kill(&self, number: usize) -> anyhow::Result<()> {
         let mut place = self.places[number].lock().await;
         place.daemon.kill()?;
@@ -130,7 +130,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Stops one in order; it stays away until it is started.
+    /// Stops one in order; it is not restarted.
     pub(crate) async fn stop_one(&self, number: usize) -> anyhow::Result<()> {
         let mut place = self.places[number].lock().await;
         place.is_wanted = false;
@@ -145,10 +145,10 @@ impl Fleet {
 
     /// The program that the process at a place runs from its next start on.
     pub(crate) async fn set_program(&self, number: usize, program: PathBuf) {
-        self.places[number].lock().await.daemon.recipe.program = program;
+        self.places[number].lock().await.daemon.setup.program = program;
     }
 
-    /// The sum of a metric over all processes; none where one does not answer.
+    /// The sum of a metric over all processes; none if one does not respond.
     pub(crate) async fn metric(&self, name: &str) -> Option<f64> {
         let mut sum = 0.0;
         for place in self.places.iter() {
@@ -157,16 +157,16 @@ impl Fleet {
         Some(sum)
     }
 
-    /// Asks each process something.
-    pub(crate) async fn each<T>(&self, ask: impl Fn(&Daemon) -> T) -> Vec<T> {
+    /// Calls a function with each process.
+    pub(crate) async fn each<T>(&self, call: impl Fn(&Daemon) -> T) -> Vec<T> {
         let mut answers = Vec::new();
         for place in self.places.iter() {
-            answers.push(ask(&place.lock().await.daemon));
+            answers.push(call(&place.lock().await.daemon));
         }
         answers
     }
 
-    /// What ended by itself, and how often a start found a server away.
+    /// Processes that ended by themselves, and the number of starts that found a server down.
     pub(crate) async fn record(&self) -> (Vec<String>, u64) {
         let record = self.record.lock().await;
         (record.crashes.clone(), record.failed_starts)

@@ -1,4 +1,4 @@
-//! What a reader of the results hears: every message on the results exchange, through whatever happens to the broker.
+//! A reader of the results: every message on the results exchange, across failures of the broker.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,66 +15,66 @@ use lapin::options::{
 };
 use lapin::types::{AMQPValue, FieldTable};
 
-use crate::traffic::connect;
+use crate::upstream::connect;
 
 const RESULTS: &str = "enrichment.results";
-const QUEUE: &str = "nights.results";
+const QUEUE: &str = "bench.results";
 /// Messages fetched ahead.
 const AHEAD: u16 = 500;
-/// After so much silence the connection is looked after: a stalled broker closes nothing.
+/// After this time without a message the connection is replaced: a stalled broker closes nothing.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// A whole result as it came.
+/// A result.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Result {
+pub(crate) struct ItemResult {
     pub(crate) enriched_at: String,
-    /// Of the message that it answers.
-    pub(crate) of: String,
+    /// The id of the item's message.
+    pub(crate) message: String,
 }
 
-/// Everything heard so far.
+/// All messages so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
-    /// By message id: what it says, as a hash of its key and body.
+pub(crate) struct Messages {
+    /// A hash of routing key and body, by message id.
     pub(crate) bodies: HashMap<String, u64>,
-    /// Of results, by what they say: the message id.
+    /// The message id of results, by hash.
     ids: HashMap<u64, String>,
-    /// Copies of what was heard before, under the same id.
+    /// Copies with the same id.
     pub(crate) copies: u64,
     /// One id with two contents, or one result with two ids.
-    pub(crate) confused: Vec<String>,
+    pub(crate) conflicts: Vec<String>,
     /// Results of each item in the order they came, copies left out.
-    pub(crate) results: HashMap<String, Vec<Result>>,
-    /// Items that were reported as given up.
+    pub(crate) results: HashMap<String, Vec<ItemResult>>,
+    /// Items that were reported as failed.
     pub(crate) failed: u64,
 }
 
-impl Heard {
-    fn note(&mut self, delivery: &Delivery) {
+impl Messages {
+    fn add(&mut self, delivery: &Delivery) {
         let id = delivery.properties.message_id().as_ref().map(ToString::to_string).unwrap_or_default();
         let key = delivery.routing_key.as_str();
         let mut hasher = DefaultHasher::new();
         (key, delivery.data.as_slice()).hash(&mut hasher);
-        let says = hasher.finish();
-        if self.bodies.get(&id) == Some(&says) {
+        let hash = hasher.finish();
+        if self.bodies.get(&id) == Some(&hash) {
             self.copies += 1;
             return;
         }
         if id.is_empty() || self.bodies.contains_key(&id) {
-            self.confused.push(format!("{key} {id:?} came with two contents"));
+            self.conflicts.push(format!("{key} {id:?} came with two contents"));
         }
-        // A result names its moment. Signals of two results of an item may say the same, word for word.
+        // A result contains its time. Signals of two results of an item may be equal.
         if key == "item.enriched"
-            && let Some(other) = self.ids.insert(says, id.clone())
+            && let Some(other) = self.ids.insert(hash, id.clone())
         {
-            self.confused.push(format!("{key} came as {other} and as {id}"));
+            self.conflicts.push(format!("{key} came as {other} and as {id}"));
         }
-        self.bodies.insert(id, says);
+        self.bodies.insert(id, hash);
         let body: serde_json::Value = serde_json::from_slice(&delivery.data).unwrap_or_default();
         let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
         match key {
             "item.enriched" => {
-                let result = Result { enriched_at: text("enriched_at"), of: text("message_id") };
+                let result = ItemResult { enriched_at: text("enriched_at"), message: text("message_id") };
                 self.results.entry(text("item_id")).or_default().push(result);
             }
             "item.failed" => self.failed += 1,
@@ -83,20 +83,20 @@ impl Heard {
     }
 }
 
-pub(crate) type Ears = Arc<Mutex<Heard>>;
+pub(crate) type SharedMessages = Arc<Mutex<Messages>>;
 
-/// Reads until it is stopped.
-pub(crate) async fn listen(url: &str, ears: &Ears) {
+/// Reads until it is cancelled.
+pub(crate) async fn read(url: &str, messages: &SharedMessages) {
     loop {
-        // An end of the connection is part of a night; what was not acknowledged comes again.
-        if let Err(_away) = listen_once(url, ears).await {
+        // A lost connection is one of the faults; unacknowledged messages are delivered again.
+        if let Err(_lost) = read_once(url, messages).await {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }
 }
 
-/// Declares what is listened to, so that nothing is missed once this has returned.
-pub(crate) async fn prepare(url: &str) -> anyhow::Result<()> {
+/// Declares the reader's queue, so that no later message is missed.
+pub(crate) async fn declare_queue(url: &str) -> anyhow::Result<()> {
     let connection = connect(url).await?;
     let channel = connection.create_channel().await?;
     let durable = ExchangeDeclareOptions { durable: true, ..ExchangeDeclareOptions::default() };
@@ -109,7 +109,7 @@ pub(crate) async fn prepare(url: &str) -> anyhow::Result<()> {
     connection.close(200, "done".into()).await.context("closing the connection")
 }
 
-async fn listen_once(url: &str, ears: &Ears) -> anyhow::Result<()> {
+async fn read_once(url: &str, messages: &SharedMessages) -> anyhow::Result<()> {
     let connection = connect(url).await?;
     let opening = async {
         let channel = connection.create_channel().await?;
@@ -117,11 +117,11 @@ async fn listen_once(url: &str, ears: &Ears) -> anyhow::Result<()> {
         let options = BasicConsumeOptions::default();
         channel.basic_consume(QUEUE.into(), "".into(), options, FieldTable::default()).await
     };
-    let mut deliveries = tokio::time::timeout(SILENCE, opening).await.context("the broker does not answer")??;
+    let mut deliveries = tokio::time::timeout(SILENCE, opening).await.context("the broker does not respond")??;
     while let Some(delivery) = tokio::time::timeout(SILENCE, deliveries.next()).await? {
         let delivery = delivery?;
-        // A panic elsewhere while it was held has left whole entries.
-        ears.lock().unwrap_or_else(PoisonError::into_inner).note(&delivery);
+        // A panic while it was locked has left complete entries.
+        messages.lock().unwrap_or_else(PoisonError::into_inner).add(&delivery);
         delivery.ack(BasicAckOptions::default()).await?;
     }
     Ok(())

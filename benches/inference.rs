@@ -1,46 +1,28 @@
-//! The measurement and its figures.
+//! Models of the process: texts or pairs a second, time to load, memory. With `--python` the same run measures ONNX Runtime on
+//! the same file and texts. Responses never come from the cache: every repetition appends a number of its own to the text.
 
 use std::fs;
 use std::num::NonZero;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use clap::Parser;
 use corroborate::inference::local::{LocalEmbedder, LocalReranker, LocalStance};
 use corroborate::inference::{Embedder, ModelFolder, Pair, Reranker, StanceModel, Task};
 use corroborate::judging::profile::TextProfile;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+use crate::Arguments;
+use crate::report::{Report, Target};
 
 /// Texts or pairs of one request, as the pipeline asks: the passages of a few claims.
 const REQUEST: usize = 40;
 
-/// Measures a model of the process.
-#[derive(Debug, Parser)]
-struct Arguments {
-    /// A folder with a model.toml.
-    folder: PathBuf,
-    /// One text a line, or a claim and a passage with a tab between.
-    texts: PathBuf,
-    /// How often the texts are worked through; the best counts.
-    #[arg(long, default_value_t = 3)]
-    repeat: usize,
-    /// A Python with the packages of training/requirements.txt: measures ONNX Runtime on the same file and texts.
-    #[arg(long)]
-    python: Option<PathBuf>,
-    /// The f32 weights the folder was made from, to measure sentence-transformers too.
-    #[arg(long, requires = "python")]
-    original: Option<PathBuf>,
-    /// Machine-readable figures.
-    #[arg(long)]
-    json: bool,
-    /// Cargo's own.
-    #[arg(long, hide = true)]
-    bench: bool,
-}
+/// How often the texts are processed; the best time counts.
+const REPETITIONS: usize = 5;
 
 /// One of the three kinds.
 enum Model {
@@ -88,14 +70,14 @@ fn pair(line: &str) -> anyhow::Result<Pair> {
     Ok(Pair { claim: profile(claim), passage: profile(passage) })
 }
 
-/// Resident memory of this process in MiB, where the system tells.
+/// Resident memory of this process in MiB; none without `/proc`.
 fn resident() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<f64>().ok()? / 1024.0)
 }
 
-/// Best time over the lines; every repetition writes a number of its own behind each, so that no cache answers.
+/// The best time over the lines; every repetition appends a number of its own, so that no cache responds.
 async fn best(model: &Model, lines: &[&str], times: Range<usize>) -> anyhow::Result<Duration> {
     let mut best = Duration::MAX;
     for time in times {
@@ -105,76 +87,60 @@ async fn best(model: &Model, lines: &[&str], times: Range<usize>) -> anyhow::Res
     Ok(best)
 }
 
-/// What another runtime makes of the same texts, a row of `training/bench.py`.
-#[derive(Debug, Deserialize, Serialize)]
-struct Beside {
+/// A row of `training/bench.py`: another runtime on the same texts.
+#[derive(Debug, Deserialize)]
+struct OtherRuntime {
     runtime: String,
     weights: String,
     threads: usize,
     per_second: f64,
 }
 
-/// The others, measured by `training/bench.py` with as many threads as this process may use.
-fn beside(arguments: &Arguments, python: &Path) -> anyhow::Result<Vec<Beside>> {
+/// Measures the other runtimes with `training/bench.py`, with as many threads as this process may use.
+fn other_runtimes(folder: &Path, texts: &Path, python: &Path) -> anyhow::Result<Vec<OtherRuntime>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let rows = std::env::temp_dir().join(format!("corroborate-bench-{}.json", std::process::id()));
     let mut command = Command::new(python);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/training/bench.py"));
-    command.arg(&arguments.folder).arg(&arguments.texts).arg("--json").arg(&rows);
+    command.arg(folder).arg(texts).arg("--json").arg(&rows);
     // As often as ours, which is measured twice.
-    command.args(["--repeat", &(2 * arguments.repeat.max(1)).to_string(), "--threads", &threads.to_string()]);
-    if let Some(original) = &arguments.original {
-        command.arg("--original").arg(original);
-    }
-    let ended = command.stdout(Stdio::null()).status().with_context(|| format!("cannot run {}", python.display()))?;
-    if !ended.success() {
-        bail!("training/bench.py ended with {ended}: has {} what training/requirements.txt names?", python.display());
+    command.args(["--repeat", &(2 * REPETITIONS).to_string(), "--threads", &threads.to_string()]);
+    let status = command.stdout(Stdio::null()).status().with_context(|| format!("cannot run {}", python.display()))?;
+    if !status.success() {
+        bail!("training/bench.py ended with {status}: has {} what training/requirements.txt names?", python.display());
     }
     let text = fs::read_to_string(&rows).with_context(|| format!("training/bench.py left no {}", rows.display()))?;
     fs::remove_file(&rows)?;
     serde_json::from_str(&text).context("training/bench.py wrote other rows than this bench reads")
 }
 
-#[tokio::main]
-pub(super) async fn run() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
-    let text = fs::read_to_string(&arguments.texts)
-        .with_context(|| format!("cannot read the texts in {}", arguments.texts.display()))?;
+pub(crate) async fn run(arguments: &Arguments, report: &mut Report) -> anyhow::Result<()> {
+    let folder = arguments.model.as_deref().context("inference needs --model FOLDER")?;
+    let texts = arguments.texts.as_deref().context("inference needs --texts FILE")?;
+    let text = fs::read_to_string(texts).with_context(|| format!("cannot read the texts in {}", texts.display()))?;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     if lines.is_empty() {
-        bail!("{} has no texts", arguments.texts.display());
+        bail!("{} has no texts", texts.display());
     }
     let started = Instant::now();
-    let folder = ModelFolder::read(&arguments.folder)?;
-    let model = Model::load(&folder)?;
-    let loaded = started.elapsed();
-    let repeat = arguments.repeat.max(1);
-    let before = best(&model, &lines, 0..repeat).await?;
-    let resident = resident();
-    let others = arguments.python.as_deref().map(|python| beside(&arguments, python)).transpose()?.unwrap_or_default();
-    // Machines are noisy: with others in between, ours is measured on both sides of them.
-    let after = if others.is_empty() { before } else { best(&model, &lines, repeat..2 * repeat).await? };
+    let model_folder = ModelFolder::read(folder)?;
+    let model = Model::load(&model_folder)?;
+    let loaded = started.elapsed().as_secs_f64() * 1e3;
+    let before = best(&model, &lines, 0..REPETITIONS).await?;
+    let memory = resident().unwrap_or(f64::NAN);
+    let python = arguments.python.as_deref();
+    let others = python.map(|python| other_runtimes(folder, texts, python)).transpose()?.unwrap_or_default();
+    // Machines are noisy: ours is measured before and after the others.
+    let after = if others.is_empty() { before } else { best(&model, &lines, REPETITIONS..2 * REPETITIONS).await? };
     let each = before.min(after).as_secs_f64() / lines.len() as f64;
-    let unit = if folder.manifest.task == Task::Embedding { "texts" } else { "pairs" };
-    let name = &folder.manifest.name;
-    if arguments.json {
-        let figures = serde_json::json!({
-            "model": name, "runtime": "rten", "unit": unit, "count": lines.len(), "per_second": 1.0 / each,
-            "ms_each": each * 1e3, "load_ms": loaded.as_secs_f64() * 1e3, "resident_mib": resident, "beside": others,
-        });
-        println!("{figures}");
-        return Ok(());
-    }
-    println!(
-        "{name}, rten: {:.0} {unit} a second ({:.2} ms each, {} of them), loaded in {:.0} ms, {:.0} MiB resident",
-        1.0 / each,
-        each * 1e3,
-        lines.len(),
-        loaded.as_secs_f64() * 1e3,
-        resident.unwrap_or(f64::NAN)
-    );
-    for Beside { runtime, weights, threads, per_second } in others {
-        println!("beside it {runtime} (Python; weights {weights}, {threads} threads): {per_second:.0} {unit} a second");
+    let unit = if model_folder.manifest.task == Task::Embedding { "texts/s" } else { "pairs/s" };
+    let name = format!("{}, rten", model_folder.manifest.name);
+    let remarks =
+        format!("{:.2} ms each of {}, loaded in {loaded:.0} ms, {memory:.0} MiB resident", each * 1e3, lines.len());
+    report.measure(&name, 1.0 / each, unit, Target::None, remarks);
+    for OtherRuntime { runtime, weights, threads, per_second } in others {
+        let remarks = format!("weights {weights}, {threads} threads");
+        report.measure(&format!("{runtime} (Python)"), per_second, unit, Target::None, remarks);
     }
     Ok(())
 }

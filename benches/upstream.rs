@@ -1,4 +1,4 @@
-//! Publishing items and hearing of their results, as upstream does.
+//! Publishing items and waiting for their results, as upstream does.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,26 +13,44 @@ use lapin::types::FieldTable;
 use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer};
 use serde::Deserialize;
 
+use crate::simulator::EventWorld;
+
 const QUEUE: &str = "enrichment_queue";
 const EXCHANGE: &str = "enrichment";
 const RESULTS: &str = "enrichment.results";
 /// Publishes that may wait for their confirm at once: enough to keep the broker busy.
-const UNCONFIRMED: usize = 256;
+const MAX_UNCONFIRMED: usize = 256;
+/// After this time without a response a connection to the broker counts as dead.
+pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// No result for this long means that none will come.
-const SILENCE: Duration = Duration::from_mins(1);
+const RESULT_TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(crate) async fn connect(url: &str) -> anyhow::Result<Connection> {
-    Connection::connect(url, ConnectionProperties::default()).await.context("connecting to the broker")
+/// An item's id and body.
+pub(crate) type Item = (String, Vec<u8>);
+
+/// The items of a world with these numbers.
+pub(crate) fn items(world: EventWorld, numbers: impl Iterator<Item = u64>) -> Vec<Item> {
+    let item = |number| {
+        let item = world.item(number);
+        (item["item_id"].as_str().unwrap_or_default().to_owned(), item.to_string().into_bytes())
+    };
+    numbers.map(item).collect()
 }
 
-/// Refuses a broker that holds somebody's items: they would be enriched with simulated evidence.
-pub(crate) async fn refuse_foreign_work(url: &str) -> anyhow::Result<()> {
+pub(crate) async fn connect(url: &str) -> anyhow::Result<Connection> {
+    let connecting = Connection::connect(url, ConnectionProperties::default());
+    let connection = tokio::time::timeout(RESPONSE_TIMEOUT, connecting).await.context("the broker does not respond")?;
+    connection.context("connecting to the broker")
+}
+
+/// Refuses a broker with items of others: they would be enriched with simulated evidence.
+pub(crate) async fn require_empty_queue(url: &str) -> anyhow::Result<()> {
     let waiting = queue_length(url).await?.unwrap_or(0);
     ensure!(waiting == 0, "{QUEUE} holds {waiting} messages; give a broker that is there for this measurement alone");
     Ok(())
 }
 
-/// Messages in the daemon's queue; none when there is no such queue.
+/// Messages in the daemon's queue; none if there is no such queue.
 pub(crate) async fn queue_length(url: &str) -> anyhow::Result<Option<u32>> {
     let connection = connect(url).await?;
     let channel = connection.create_channel().await?;
@@ -44,7 +62,7 @@ pub(crate) async fn queue_length(url: &str) -> anyhow::Result<Option<u32>> {
     Ok(length)
 }
 
-/// Empties the daemon's queue. What is in it was put there by this program.
+/// Empties the daemon's queue; this program published everything in it.
 pub(crate) async fn purge(url: &str) -> anyhow::Result<()> {
     let connection = connect(url).await?;
     let channel = connection.create_channel().await?;
@@ -52,13 +70,11 @@ pub(crate) async fn purge(url: &str) -> anyhow::Result<()> {
     connection.close(200, "done".into()).await.context("closing the connection")
 }
 
-/// What is read of a result.
+/// The fields of a result that are read.
 #[derive(Debug, Deserialize)]
 struct Outcome {
     item_id: String,
     status: String,
-    #[serde(default)]
-    degraded: Vec<String>,
     #[serde(default)]
     claims: Vec<Claim>,
 }
@@ -69,19 +85,16 @@ struct Claim {
     evidence: Vec<serde_json::Value>,
 }
 
-/// What came of a batch of items.
+/// The results of a batch of items.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// From the first publish to the last result.
     pub(crate) elapsed: Duration,
     /// Publish to result of each item, in milliseconds, sorted.
     pub(crate) millis: Vec<f64>,
-    /// Items by status, with the causes of degradation.
-    pub(crate) statuses: HashMap<String, u64>,
+    statuses: HashMap<String, u64>,
     /// Evidence rows of all claims.
     pub(crate) evidence: u64,
-    /// Some result bodies, for the raw limits.
-    pub(crate) bodies: Vec<Vec<u8>>,
 }
 
 impl Batch {
@@ -89,12 +102,25 @@ impl Batch {
         self.millis.len() as f64 / self.elapsed.as_secs_f64().max(f64::EPSILON)
     }
 
-    /// Statuses in words, e.g. `2000 complete`.
+    pub(crate) fn complete(&self) -> u64 {
+        self.statuses.get("complete").copied().unwrap_or(0)
+    }
+
+    /// Counts by status, e.g. `2000 complete`.
     pub(crate) fn statuses(&self) -> String {
-        let mut statuses: Vec<String> =
-            self.statuses.iter().map(|(status, count)| format!("{count} {status}")).collect();
+        let statuses = self.statuses.iter().map(|(status, count)| format!("{count} {status}"));
+        let mut statuses: Vec<String> = statuses.collect();
         statuses.sort();
         statuses.join(", ")
+    }
+
+    /// Fails if items are degraded or have no evidence: such a measurement would be worthless.
+    pub(crate) fn require_evidence(&self) -> anyhow::Result<()> {
+        let items = self.millis.len() as u64;
+        ensure!(self.complete() * 100 >= items * 98, "too few of {items} items are complete ({})", self.statuses());
+        let evidence = self.evidence;
+        ensure!(evidence >= items, "{evidence} pieces of evidence for {items} items: the pages were not used");
+        Ok(())
     }
 }
 
@@ -106,7 +132,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// Needs the daemon to have declared its exchanges.
+    /// The daemon must have declared its exchanges.
     pub(crate) async fn connect(url: &str) -> anyhow::Result<Self> {
         let connection = connect(url).await?;
         let publisher = connection.create_channel().await?;
@@ -128,49 +154,36 @@ impl Upstream {
         Ok(Self { connection, publisher, results })
     }
 
-    /// Publishes items and waits until the broker has taken them.
-    pub(crate) async fn publish(&self, items: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
-        let publisher = &self.publisher;
-        publish_all(publisher, EXCHANGE, "item.new", items.iter().map(|(_, body)| body.as_slice())).await
+    /// Publishes items and waits for the broker's confirms.
+    pub(crate) async fn publish(&self, items: &[Item]) -> anyhow::Result<()> {
+        publish(&self.publisher, "item.new", items).await
     }
 
     /// Publishes items and waits for all their results.
-    pub(crate) async fn run(&mut self, items: &[(String, Vec<u8>)]) -> anyhow::Result<Batch> {
-        self.run_as("item.new", items).await
-    }
-
-    /// The same under another routing key.
-    pub(crate) async fn run_as(&mut self, key: &str, items: &[(String, Vec<u8>)]) -> anyhow::Result<Batch> {
+    pub(crate) async fn run(&mut self, key: &str, items: &[Item]) -> anyhow::Result<Batch> {
         let begin = Instant::now();
-        let mut sent: HashMap<String, Instant> = items.iter().map(|(id, _)| (id.clone(), begin)).collect();
-        let publisher = &self.publisher;
-        let bodies = items.iter().map(|(_, body)| body.as_slice());
-        let publishing = publish_all(publisher, EXCHANGE, key, bodies);
-        let results = &mut self.results;
-        let hearing = async {
-            let mut batch = Batch::default();
-            while !sent.is_empty() {
-                let delivery = tokio::time::timeout(SILENCE, results.next()).await;
+        let mut pending: HashMap<String, Instant> = items.iter().map(|(id, _)| (id.clone(), begin)).collect();
+        let mut batch = Batch::default();
+        let (publisher, results) = (&self.publisher, &mut self.results);
+        // Results are read while items are still being published.
+        let reading = async {
+            while !pending.is_empty() {
+                let delivery = tokio::time::timeout(RESULT_TIMEOUT, results.next()).await;
                 let delivery =
-                    delivery.with_context(|| format!("no result for a minute, {} items are out", sent.len()))?;
+                    delivery.with_context(|| format!("no result for a minute, {} items are pending", pending.len()))?;
                 let delivery = delivery.context("the consumer of the results was cancelled")??;
                 let outcome: Outcome = serde_json::from_slice(&delivery.data).context("reading a result")?;
-                // A result of another batch, e.g. of one that was given up, is not counted.
-                if let Some(published) = sent.remove(&outcome.item_id) {
+                // A result of another batch, e.g. of an abandoned one, is not counted.
+                if let Some(published) = pending.remove(&outcome.item_id) {
                     batch.millis.push(published.elapsed().as_secs_f64() * 1000.0);
-                    let status = [&[outcome.status], outcome.degraded.as_slice()].concat().join("|");
-                    *batch.statuses.entry(status).or_default() += 1;
+                    *batch.statuses.entry(outcome.status).or_default() += 1;
                     batch.evidence += outcome.claims.iter().map(|claim| claim.evidence.len() as u64).sum::<u64>();
-                    if batch.bodies.len() < 500 {
-                        batch.bodies.push(delivery.data);
-                    }
                 }
             }
-            batch.elapsed = begin.elapsed();
-            anyhow::Ok(batch)
+            anyhow::Ok(())
         };
-        // Together, so that results are taken while items are still being sent.
-        let ((), mut batch) = futures::future::try_join(publishing, hearing).await?;
+        futures::future::try_join(publish(publisher, key, items), reading).await?;
+        batch.elapsed = begin.elapsed();
         batch.millis.sort_by(f64::total_cmp);
         Ok(batch)
     }
@@ -180,19 +193,14 @@ impl Upstream {
     }
 }
 
-/// Publishes bodies, persistent and confirmed, many in flight.
-pub(crate) async fn publish_all(
-    channel: &Channel,
-    exchange: &str,
-    key: &str,
-    bodies: impl Iterator<Item = &[u8]>,
-) -> anyhow::Result<()> {
-    stream::iter(bodies.map(anyhow::Ok))
-        .try_for_each_concurrent(UNCONFIRMED, |body| async move {
+/// Publishes items, persistent and confirmed, many in flight.
+async fn publish(publisher: &Channel, key: &str, items: &[Item]) -> anyhow::Result<()> {
+    stream::iter(items.iter().map(anyhow::Ok))
+        .try_for_each_concurrent(MAX_UNCONFIRMED, |(_, body)| async move {
             let properties =
                 BasicProperties::default().with_content_type("application/json".into()).with_delivery_mode(2);
-            let confirm = channel
-                .basic_publish(exchange.into(), key.into(), BasicPublishOptions::default(), body, properties)
+            let confirm = publisher
+                .basic_publish(EXCHANGE.into(), key.into(), BasicPublishOptions::default(), body, properties)
                 .await?;
             ensure!(!confirm.await?.is_nack(), "the broker refused a message");
             Ok(())

@@ -1,5 +1,5 @@
-//! What upstream sends: items, edits of some of them, and a few messages that can never be an item. Sent again until the
-//! broker has confirmed it, as a careful upstream does.
+//! Upstream's messages: items, edits of some of them, and a few that are no items. Each is sent again until the broker has
+//! confirmed it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,9 +9,10 @@ use anyhow::{Context as _, ensure};
 use corroborate::domain::{Clock as _, SystemClock};
 use futures::{TryStreamExt as _, stream};
 use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
-use lapin::{BasicProperties, Channel, Confirmation, Connection, ConnectionProperties};
+use lapin::{BasicProperties, Channel, Confirmation, Connection};
 
 use crate::simulator::EventWorld;
+use crate::upstream::{RESPONSE_TIMEOUT, connect};
 
 const EXCHANGE: &str = "enrichment";
 /// One of so many items is edited.
@@ -22,16 +23,14 @@ const BEFORE_EDIT: usize = 200;
 const BROKEN: u64 = 500;
 /// Confirmed together. Few, so that not much is sent again.
 const BATCH: usize = 40;
-/// No answer for so long means that the connection is dead.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Items of one event share pages, so that a night is not spent on reading.
+/// Items of one event share pages, so that a run does not mostly read pages.
 const ITEMS_PER_EVENT: u64 = 50;
 /// The edit of an item has the story of the item this many numbers later.
 const EDIT_OFFSET: u64 = 10_000_000;
 
 pub(crate) const WORLD: EventWorld = EventWorld { items_per_event: ITEMS_PER_EVENT, offset: 0 };
 
-/// One message, under an id that is nobody else's.
+/// A message with an id of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     /// None: it is no item.
@@ -46,7 +45,7 @@ pub(crate) struct Message {
 fn item(number: u64, version: u8) -> Message {
     let story = if version == 2 { number + EDIT_OFFSET } else { number };
     let mut item = WORLD.item(story);
-    let id = format!("night:{number}");
+    let id = format!("bench:{number}");
     item["item_id"] = id.clone().into();
     let text = item["text"].as_str().unwrap_or_default().to_owned();
     let body = item.to_string().into_bytes();
@@ -58,7 +57,7 @@ fn broken(number: u64) -> Message {
     Message { item: None, version: 1, id: format!("broken:{number}"), text: String::new(), body }
 }
 
-/// All messages of a night, in their order. Items are numbered from `first`.
+/// All messages of a run, in their order. Items are numbered from `first`.
 pub(crate) fn messages(first: u64, items: u64) -> Vec<Message> {
     let mut messages = Vec::new();
     let mut edits = VecDeque::new();
@@ -79,12 +78,7 @@ pub(crate) fn messages(first: u64, items: u64) -> Vec<Message> {
     messages
 }
 
-pub(crate) async fn connect(url: &str) -> anyhow::Result<Connection> {
-    let connecting = Connection::connect(url, ConnectionProperties::default());
-    tokio::time::timeout(PATIENCE, connecting).await.context("the broker does not answer")?.context("connecting")
-}
-
-/// A connection to publish on; made anew when it fails.
+/// A connection to publish on; replaced when it fails.
 struct Wire {
     _connection: Connection,
     channel: Channel,
@@ -98,7 +92,8 @@ impl Wire {
             channel.confirm_select(ConfirmSelectOptions::default()).await?;
             anyhow::Ok(channel)
         };
-        let channel = tokio::time::timeout(PATIENCE, opening).await.context("the broker opens no channel")??;
+        let channel =
+            tokio::time::timeout(RESPONSE_TIMEOUT, opening).await.context("the broker opens no channel")??;
         Ok(Self { _connection: connection, channel })
     }
 
@@ -128,7 +123,7 @@ impl Wire {
                 Ok(())
             },
         );
-        tokio::time::timeout(PATIENCE, sending).await.context("the broker confirms nothing")?
+        tokio::time::timeout(RESPONSE_TIMEOUT, sending).await.context("the broker confirms nothing")?
     }
 }
 
