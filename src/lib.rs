@@ -28,7 +28,7 @@
 //!
 //! # Modules
 //!
-//! Modules are listed below from the top to the bottom layer. A module uses only those below it (`tests/it/tidy` checks
+//! Modules are listed below from the top to the bottom layer. A module uses only those below it (`tests/it/tidy.rs` checks
 //! this). `domain`, `language`, `reading` and `judging` are packages under `crates`, so that their tests build without the
 //! database, the broker and the models. They have no I/O, no async and no clock. SQL is in `store` only, AMQP in `broker`,
 //! HTTP clients in `outbound`, metrics in `telemetry`, the environment in `config`, printing in `cli`.

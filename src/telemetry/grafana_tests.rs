@@ -1,5 +1,4 @@
-//! Dashboards and alerts use only existing metrics, labels and values, and they use every metric. A test of the running
-//! daemon checks that Prometheus reads them.
+//! Dashboards and alerts use only existing metrics, labels and values. `promtool` checks the syntax of the alerts (tests/run).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -7,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::catalogue::{ALL, JOBS, Metric, MetricKind, OTHER, Unit};
+use super::catalogue::{ALL, Metric, MetricKind};
 
 const DASHBOARDS: [&str; 4] = [
     include_str!("../../grafana/overview.json"),
@@ -50,19 +49,10 @@ fn strings(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-fn dashboards() -> impl Iterator<Item = Value> {
-    DASHBOARDS.into_iter().map(|text| serde_json::from_str(text).unwrap())
-}
-
-fn all_strings() -> Vec<String> {
-    let mut found = Vec::new();
-    dashboards().for_each(|dashboard| strings(&dashboard, &mut found));
-    found
-}
-
 /// Every text that names a metric: the dashboards' strings, and the alert file by rule.
 fn expressions() -> Vec<String> {
-    let mut found = all_strings();
+    let mut found = Vec::new();
+    DASHBOARDS.into_iter().for_each(|text| strings(&serde_json::from_str(text).unwrap(), &mut found));
     found.extend(ALERTS.split("- alert:").map(str::to_owned));
     found.retain(|text| text.contains("corroborate_"));
     found
@@ -102,38 +92,6 @@ fn every_metric_label_and_value_used_exists() {
 }
 
 #[test]
-fn every_metric_of_the_catalogue_has_a_panel() {
-    let texts = all_strings();
-    let used: BTreeSet<&str> = texts
-        .iter()
-        .flat_map(|text| USE.captures_iter(text).filter_map(|used| metric_of(used.get(1)?.as_str())))
-        .map(|metric| metric.name)
-        .collect();
-    for metric in ALL {
-        assert!(used.contains(metric.name), "no panel shows {}", metric.name);
-    }
-}
-
-#[test]
-fn the_dashboards_can_be_imported_and_lead_to_each_other() {
-    let mut uids = BTreeSet::new();
-    for dashboard in dashboards() {
-        assert!(uids.insert(dashboard.get("uid").unwrap().to_string()));
-        let panels = dashboard.get("panels").unwrap().as_array().unwrap();
-        let ids: BTreeSet<u64> = panels.iter().map(|panel| panel.get("id").unwrap().as_u64().unwrap()).collect();
-        assert_eq!(ids.len(), panels.len());
-        let first_variable = dashboard.pointer("/templating/list/0").unwrap();
-        assert_eq!(first_variable.get("type").unwrap(), "datasource");
-        assert_eq!(dashboard.pointer("/links/0/tags"), dashboard.get("tags"));
-        for panel in panels.iter().filter(|panel| panel.get("type").unwrap() != "row") {
-            assert_eq!(panel.pointer("/datasource/uid").unwrap(), "${datasource}");
-            assert!(!panel.get("description").unwrap().as_str().unwrap().is_empty());
-            assert!(!panel.get("targets").unwrap().as_array().unwrap().is_empty());
-        }
-    }
-}
-
-#[test]
 fn every_alert_leads_to_its_section_of_the_runbook() {
     let alerts: Vec<&str> = ALERTS.split("- alert: ").skip(1).collect();
     for alert in &alerts {
@@ -145,58 +103,6 @@ fn every_alert_leads_to_its_section_of_the_runbook() {
         assert!(RUNBOOK.lines().any(|line| line == format!("### {name}")), "the runbook has no section {name}");
     }
     assert_eq!(RUNBOOK.matches("### Corroborate").count(), alerts.len(), "a section speaks of no alert");
-}
-
-#[test]
-fn an_alert_and_its_section_of_the_runbook_give_the_same_statements() {
-    // The files break lines in different places.
-    let [alerts, runbook] = [ALERTS, RUNBOOK].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let is_statement = |text: &&str| text.starts_with("SELECT ") || text.starts_with("UPDATE ");
-    let statements: Vec<&str> = alerts.split('`').filter(is_statement).collect();
-    assert!(!statements.is_empty());
-    for statement in statements {
-        assert!(runbook.contains(&format!("`{statement}`")), "the runbook has no `{statement}`");
-    }
-}
-
-#[test]
-fn the_runbook_names_every_piece_of_background_work() {
-    let section = RUNBOOK.split("\n### CorroborateJobFails\n").nth(1).unwrap().split("\n### ").next().unwrap();
-    for job in JOBS.iter().filter(|job| **job != OTHER) {
-        assert!(section.contains(&format!("`{job}`")), "the runbook does not say what {job} does");
-    }
-}
-
-#[test]
-fn a_target_that_is_gone_raises_an_alert() {
-    let rule = |name: &str| ALERTS.split("- alert: ").find(|rule| rule.lines().next() == Some(name)).unwrap();
-    // Down: the scrape fails. Gone: the target is missing, so nothing is scraped.
-    assert!(rule("CorroborateDown").contains(r#"up{job="corroborate"} == 0"#));
-    assert!(rule("CorroborateGone").contains(r#"absent(up{job="corroborate"})"#));
-}
-
-#[test]
-fn no_time_is_beyond_the_last_bucket() {
-    let options = crate::config::LoadOptions { file: None, env: Vec::new() };
-    let item = crate::config::load(options).unwrap().config.enrichment.max_time.as_secs_f64();
-    for metric in ALL {
-        if let MetricKind::Histogram(bounds) = metric.kind
-            && metric.unit == Unit::Seconds
-        {
-            let last = bounds.last().copied().unwrap();
-            assert!(last >= item, "{} ends at {last} s, where an item may take {item} s", metric.name);
-        }
-    }
-    let stage = ALL.iter().find(|metric| metric.name == "corroborate_stage_duration_seconds").unwrap();
-    let MetricKind::Histogram(bounds) = stage.kind else { panic!() };
-    assert!(bounds.iter().any(|bound| *bound > item), "a stage that overruns the item's time is seen");
-}
-
-#[test]
-fn an_unknown_name_would_be_found() {
-    assert!(metric_of("corroborate_items_total").is_none());
-    assert!(metric_of("corroborate_item_duration_seconds").is_none(), "a histogram has no series of its own name");
-    assert!(metric_of("corroborate_item_duration_seconds_bucket").is_some());
 }
 
 /// The names that operators rely on, with their labels.
@@ -218,34 +124,5 @@ fn the_contract_is_kept_by_name_and_label() {
         let known: Vec<&str> = metric.labels.iter().map(|label| label.name).collect();
         let wanted: Vec<&str> = labels.trim_end_matches('}').split(',').filter(|label| !label.is_empty()).collect();
         assert_eq!(known, wanted, "{name}");
-    }
-}
-
-#[test]
-fn names_follow_the_conventions() {
-    let mut names = BTreeSet::new();
-    for metric in ALL {
-        assert!(names.insert(metric.name), "{} is there twice", metric.name);
-        assert!(metric.name.starts_with("corroborate_"));
-        assert_eq!(metric.name.ends_with("_total"), metric.kind == MetricKind::Counter, "{}", metric.name);
-        let base = metric.name.trim_end_matches("_total");
-        match metric.unit {
-            Unit::Seconds => assert!(base.ends_with("_seconds"), "{} is in seconds", metric.name),
-            Unit::Bytes => assert!(base.ends_with("_bytes"), "{} is in bytes", metric.name),
-            Unit::Usd => assert!(base.ends_with("_usd"), "{} is in dollars", metric.name),
-            Unit::Count => {
-                let units = ["_seconds", "_bytes", "_usd", "_ms", "_millis", "_minutes", "_percent"];
-                assert!(!units.iter().any(|unit| base.ends_with(unit)), "{}", metric.name);
-            }
-        }
-        assert!(metric.help.ends_with('.') && metric.help.len() > 15, "{} needs a help sentence", metric.name);
-        for label in metric.labels {
-            assert!(!label.values.is_empty(), "{} of {}", label.name, metric.name);
-            let distinct: BTreeSet<&&str> = label.values.iter().collect();
-            assert_eq!(distinct.len(), label.values.len(), "{} of {}", label.name, metric.name);
-        }
-        if let MetricKind::Histogram(bounds) = metric.kind {
-            assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() <= 24, "{}", metric.name);
-        }
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use corroborate::broker::AmqpNames;
 use corroborate::config::{Config, LoadOptions, load};
-use corroborate::domain::Event;
 
 const KUBERNETES: &str = include_str!("../../deploy/kubernetes/corroborate.yml");
 const KEDA: &str = include_str!("../../deploy/kubernetes/keda.yml");
@@ -14,14 +13,9 @@ const PODMONITOR: &str = include_str!("../../deploy/kubernetes/podmonitor.yml");
 const SCRAPES: [&str; 2] =
     [include_str!("../../deploy/kubernetes/prometheus.yml"), include_str!("../../deploy/prometheus.yml")];
 const ALERTS: &str = include_str!("../../grafana/alerts.yml");
-const WEBHOOKS: &str = include_str!("../../docs/webhooks.md");
-const CONFIGURATION: &str = include_str!("../../config/default.toml");
 const COMPOSE: &str = include_str!("../../deploy/compose.yml");
 const UNIT: &str = include_str!("../../deploy/corroborate.service");
 const DOCKERFILE: &str = include_str!("../../deploy/Dockerfile");
-const README: &str = include_str!("../../README.md");
-const RUNBOOK: &str = include_str!("../../docs/runbook.md");
-
 /// What a Postgres with its defaults has for others than its owner: `max_connections` without `superuser_reserved_connections`.
 const CONNECTIONS: u32 = 100 - 3;
 
@@ -108,21 +102,6 @@ fn prometheus_finds_the_workers_under_the_job_that_the_alerts_look_for() {
 }
 
 #[test]
-fn every_event_that_a_webhook_may_ask_for_is_named_where_it_is_set_up() {
-    let section = CONFIGURATION.split("\n[webhooks]\n").nth(1).unwrap().split("\nendpoints = ").next().unwrap();
-    for event in Event::ALL {
-        assert!(section.contains(event.as_str()), "config/default.toml does not name {event}");
-        assert!(WEBHOOKS.contains(&format!("`{event}`")), "docs/webhooks.md does not name {event}");
-    }
-}
-
-#[test]
-fn the_image_judges_by_the_models_that_the_documents_promise() {
-    let features = value(DOCKERFILE, "ARG FEATURES=");
-    assert!(features.split(',').any(|feature| feature == "models"), "{features}: rules alone would judge");
-}
-
-#[test]
 fn processes_run_without_rights_that_they_do_not_need() {
     let user = value(DOCKERFILE, "USER");
     assert_eq!(value(KUBERNETES, "runAsUser:"), user);
@@ -139,25 +118,4 @@ fn processes_run_without_rights_that_they_do_not_need() {
     for hardened in ["NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=\n"] {
         assert!(UNIT.contains(hardened), "{hardened}");
     }
-}
-
-#[test]
-fn unit_does_not_restart_after_usage_and_configuration_errors() {
-    let code = corroborate::config::EXIT_CODE;
-    assert_eq!(code, 78, "EX_CONFIG of sysexits.h");
-    assert_eq!(value(UNIT, "RestartPreventExitStatus="), format!("2 {code}"));
-    assert!(README.contains(&format!("{code} configuration")));
-    assert!(RUNBOOK.contains(&format!("Exit code {code} is")));
-}
-
-#[test]
-fn install_lines_use_the_lock_file() {
-    let readers = [("README.md", README), ("src/cli/demo.rs", include_str!("../../src/cli/demo.rs"))];
-    for (file, text) in readers {
-        assert!(text.contains("cargo install"), "{file} names no install line");
-        for line in text.lines().filter(|line| line.contains("cargo install")) {
-            assert!(line.contains("cargo install --locked"), "{file}: {line}");
-        }
-    }
-    assert!(DOCKERFILE.contains("cargo build --release --locked"));
 }

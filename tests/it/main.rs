@@ -57,8 +57,6 @@ mod rejudging;
 #[cfg(test)]
 mod rescore;
 #[cfg(test)]
-mod simulator;
-#[cfg(test)]
 mod store;
 #[cfg(all(unix, feature = "embedded"))]
 #[cfg(test)]

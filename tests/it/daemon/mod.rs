@@ -26,7 +26,6 @@ mod outbox;
 mod pages;
 mod plans;
 mod pooler;
-mod prometheus;
 mod providers;
 #[cfg(feature = "embedded")]
 mod reach;
