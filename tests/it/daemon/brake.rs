@@ -35,7 +35,7 @@ async fn intake_pauses_when_every_item_fails_with_one_error_and_resumes_when_one
     }
     until("items fail", async || daemon.metric("corroborate_item_duration_seconds_count", "").await >= 20.0).await;
     // Without a brake all of them are dead by then.
-    tokio::time::sleep(Duration::from_secs(12)).await;
+    tokio::time::sleep(Duration::from_secs(7)).await;
     let dead = i64::from(app.upstream.waiting("dead").await);
     let failed = daemon.metric("corroborate_item_duration_seconds_count", "").await;
     let calls = app.calls();
@@ -44,7 +44,7 @@ async fn intake_pauses_when_every_item_fails_with_one_error_and_resumes_when_one
     #[expect(clippy::cast_precision_loss, reason = "small numbers")]
     let most = (FAILURES + CONCURRENCY) as f64;
     assert!(failed <= most, "{failed} attempts");
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(app.calls(), calls, "a paused intake asks no provider");
     let ready = daemon.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.body);

@@ -81,7 +81,7 @@ async fn an_outage_longer_than_all_retries_gives_nothing_up() {
     app.close_database().await;
     publish(&app, 3..30).await;
     // Longer than all of the tests' retries together.
-    tokio::time::sleep(Duration::from_secs(14)).await;
+    tokio::time::sleep(Duration::from_secs(7)).await;
     assert_eq!(app.upstream.waiting("dead").await, 0);
     assert_eq!(daemon.metric("corroborate_item_retries_total", "").await, 0.0, "no attempt counts");
     assert_eq!(daemon.metric("corroborate_items_in_flight", "").await, 0.0);

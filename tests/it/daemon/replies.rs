@@ -54,7 +54,7 @@ async fn reply_goes_only_to_a_queue_that_is_allowed() {
 
     for (id, to) in [
         ("to-own", app.upstream.name("dead")),
-        ("to-retry", app.upstream.name("factcheck.retry.10s")),
+        ("to-retry", app.upstream.name("factcheck.retry.4s")),
         ("to-foreign", foreign.clone()),
         ("to-named", named.clone()),
     ] {
@@ -71,7 +71,7 @@ async fn reply_goes_only_to_a_queue_that_is_allowed() {
         declared.unwrap().message_count()
     };
     assert_eq!(app.upstream.waiting("dead").await, 0, "the daemon's own dead letters");
-    assert_eq!(app.upstream.waiting("factcheck.retry.10s").await, 0, "the daemon's own retry queue");
+    assert_eq!(app.upstream.waiting("factcheck.retry.4s").await, 0, "the daemon's own retry queue");
     assert_eq!(app.count("items").await, 4, "a refused reply_to does not fail its item");
     assert_eq!(waiting(&foreign).await, 0, "another service's queue");
     assert_eq!(waiting(&named).await, 1, "a queue that the broker named");

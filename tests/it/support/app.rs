@@ -60,22 +60,22 @@ impl TestApp {
 
     /// The same at a broker of the test's own.
     pub(crate) async fn at(url: &str, world: impl World) -> Option<Self> {
-        let app = Self::unmigrated(url, world).await?;
-        database::connect(app.database_url.as_str()).await.migrate().await.unwrap();
-        Some(app)
+        Some(Self::on(url, &database::migrated_database().await?, world).await)
     }
 
     /// With a database that is empty.
     pub(crate) async fn unmigrated(url: &str, world: impl World) -> Option<Self> {
-        let server = database::empty_database().await?;
+        Some(Self::on(url, &database::empty_database().await?, world).await)
+    }
+
+    async fn on(url: &str, database_url: &str, world: impl World) -> Self {
         let upstream = Upstream::connect(url).await;
         let simulator = Simulator::start_on_hosts(world, 4).await;
         let mut environment = environment(&simulator);
         environment.extend(upstream.environment());
-        environment.push(("DATABASE_URL".to_owned(), server.clone()));
-        let database = PgPool::connect(&server).await.unwrap();
-        let database_url = server.parse().unwrap();
-        Some(Self { simulator, upstream, database, database_url, environment })
+        environment.push(("DATABASE_URL".to_owned(), database_url.to_owned()));
+        let database = PgPool::connect(database_url).await.unwrap();
+        Self { simulator, upstream, database, database_url: database_url.parse().unwrap(), environment }
     }
 
     /// Sets what every process started from now on sees.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::daemon::{LOOK, PATIENCE};
 
 /// The retry delays the tests' daemons have; short, so that a retry is no wait.
-pub(crate) const RETRY_DELAYS: [&str; 3] = ["200ms", "2s", "10s"];
+pub(crate) const RETRY_DELAYS: [&str; 3] = ["200ms", "1s", "4s"];
 
 /// A queue of work with its retry queues.
 fn with_retries(queue: &str) -> impl Iterator<Item = String> {
