@@ -329,13 +329,4 @@ mod tests {
             assert_eq!(lines(html), expected, "{html}");
         }
     }
-
-    #[test]
-    fn elements_know_their_blocks_and_links_their_share() {
-        let outline = read(&Document::from("<body><h1>T</h1><div><p>a <a href=/>bcd</a></p><p>e</p></div></body>"));
-        let division = outline.parts.iter().find(|part| part.kind == Kind::Division).unwrap();
-        assert_eq!(division.blocks, 1..3);
-        let block = &outline.blocks[1];
-        assert_eq!((block.chars, block.linked, block.kind), (5, 3, Kind::Paragraph));
-    }
 }

@@ -361,39 +361,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_walk_notes_what_the_readers_need() {
-        let page = read(&Document::from(
-            r#"<html lang="ru-RU"><head><title> A  title </title><meta property="og:title twitter:title" content="A &amp;amp; B">
-            <link rel="canonical" href="/a"><script type="application/ld+json">{"a":1}</script></head>
-            <body><div class="header-date">Today 20.11.2026</div><h1>A <b>title</b></h1><svg><title>Icon</title></svg>
-            <span class="post-date">18 Nov 2026</span><time datetime="2026-11-18">yesterday</time>
-            <div itemprop="articleBody"><p>x</p></div><input type=PASSWORD></body></html>"#,
-        ));
-        assert_eq!(page.lang.as_deref(), Some("ru-RU"));
-        assert_eq!(page.title.as_deref(), Some("A title"));
-        assert_eq!(page.headings, ["A title"]);
-        assert_eq!(page.meta(&["og:title"]), Some("A & B"));
-        assert_eq!(page.meta(&["missing", "twitter:title"]), Some("A & B"));
-        assert_eq!(page.canonical.as_deref(), Some("/a"));
-        assert_eq!(page.json_ld, [r#"{"a":1}"#]);
-        let marks: Vec<_> =
-            page.dates.iter().map(|mark| (mark.kind, mark.value.as_str(), mark.after_heading)).collect();
-        assert_eq!(
-            marks,
-            [
-                (DateKind::Labelled, "Today 20.11.2026", false),
-                (DateKind::Line, "Today 20.11.2026", false),
-                (DateKind::Labelled, "18 Nov 2026", true),
-                (DateKind::Line, "18 Nov 2026", true),
-                (DateKind::Time, "2026-11-18", true)
-            ]
-        );
-        assert!(
-            page.body_scope.is_some() && page.has_password_field && !page.has_challenge && page.controls.is_empty()
-        );
-    }
-
-    #[test]
     fn the_text_of_an_element_costs_no_more_than_its_visits() {
         let document =
             Document::from(format!("<p>{}late</p><p>soon <b>and <i>again</i></b></p>", "<i></i>".repeat(5_000)));
