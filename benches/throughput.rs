@@ -43,7 +43,7 @@ pub(crate) async fn throughput(arguments: &Arguments, report: &mut Report, mode:
     process(&daemon, &mut upstream, &items(NEW, 0..WARM_UP)).await?;
 
     // The first item of each event stores the shared pages and is not measured.
-    let is_first = |number: &u64| per_event > 1 && number % per_event == 0;
+    let is_first = |number: &u64| per_event > 1 && number.is_multiple_of(per_event);
     let measured: Vec<u64> = (0..).filter(|number| !is_first(number)).take(usize::try_from(count)?).collect();
     let first = (0..=measured.last().copied().unwrap_or(0)).filter(is_first);
     process(&daemon, &mut upstream, &items(world, first)).await?;

@@ -71,7 +71,6 @@ pub(crate) async fn run(arguments: &Arguments, report: &mut Report) -> anyhow::R
     stage.fleet.start().await?;
     let messages = traffic::messages(0, items);
     eprintln!("chaos: {} messages of {items} items over {} s", messages.len(), span.as_secs());
-    report.note("seed", arguments.seed);
     stage
         .run(&messages, &[], span, report, async |stage, report| {
             report.note("faults", cause_faults(stage, span, arguments).await?);
@@ -98,8 +97,7 @@ async fn cause_faults(stage: &mut Stage, span: Duration, arguments: &Arguments) 
                 break;
             }
             let duration = Duration::from_secs_f64(random.random_range(10.0..30.0) * scale);
-            let (at, published) = (began.elapsed().as_secs(), stage.publish_count());
-            eprintln!("{at} s, {published} published: {} for {:.0} s", fault.name(), duration.as_secs_f64());
+            eprintln!("{} published: {} for {:.0} s", stage.publish_count(), fault.name(), duration.as_secs_f64());
             cause(stage, fault, duration, &mut random).await.with_context(|| fault.name())?;
             *caused.entry(fault.name()).or_default() += 1;
             tokio::time::sleep(Duration::from_secs_f64(random.random_range(3.0..9.0) * scale)).await;
@@ -146,9 +144,13 @@ async fn cause(stage: &mut Stage, fault: Fault, duration: Duration, random: &mut
         Fault::DatabaseStalled | Fault::BrokerStalled => {
             let is_broker = fault == Fault::BrokerStalled;
             let proxies = if is_broker { &stage.broker_proxies } else { &stage.database_proxies };
-            affected.iter().for_each(|number| proxies[*number].stalls());
+            for number in &affected {
+                proxies[*number].stalls();
+            }
             tokio::time::sleep(duration).await;
-            affected.iter().for_each(|number| proxies[*number].goes_on());
+            for number in &affected {
+                proxies[*number].goes_on();
+            }
         }
         Fault::DatabaseForgotten => affected.iter().for_each(|number| stage.database_proxies[*number].forgets()),
         Fault::BrokerForgotten => affected.iter().for_each(|number| stage.broker_proxies[*number].forgets()),

@@ -125,7 +125,6 @@ impl Stage {
             database_proxies.push(database);
             broker_proxies.push(broker);
         }
-        report.note("processes", arguments.processes);
         let stage = Self {
             postgres,
             rabbits,

@@ -54,6 +54,5 @@ pub(crate) async fn run(arguments: &Arguments, report: &mut Report) -> anyhow::R
     report.note("RabbitMQ", stage.rabbits[0].ctl(&["-q", "version"]).await?);
     stage.fleet.start().await?;
     let messages = traffic::messages(0, items);
-    eprintln!("quorum: {} messages of {items} items over {} s", messages.len(), span.as_secs());
     stage.run(&messages, &[], span, report, async |stage, report| kill_leader(stage, span, report).await).await
 }

@@ -122,7 +122,7 @@ pub(crate) async fn run(arguments: &Arguments, report: &mut Report) -> anyhow::R
     let items = ((most / 2.0 * span.as_secs_f64()) as u64).max(100);
     let messages = traffic::messages(FIRST, items);
     eprintln!("soak: {items} items over {} s, capacity {most:.1} a second", span.as_secs());
-    report.note("items/s possible", round(most));
+    report.note("capacity in items/s", round(most));
     let mut samples = Samples::default();
     // The items of the capacity measurement are counted with the rest.
     let before = traffic::messages(0, CAPACITY_ITEMS);

@@ -54,7 +54,9 @@ pub(crate) async fn migrated_database() -> Option<String> {
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations")).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
-    files.iter().for_each(|file| std::fs::read(file).unwrap().hash(&mut hasher));
+    for file in files {
+        std::fs::read(file).unwrap().hash(&mut hasher);
+    }
     let template = format!("migrated_{:016x}", hasher.finish());
     let mut connection = PgConnection::connect(&server).await.unwrap();
     // Until this connection ends no other test makes the template, or has a connection to it.
