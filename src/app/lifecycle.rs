@@ -29,6 +29,12 @@ use crate::worker::{
 /// Length of the accept queue, as in the standard library.
 const BACKLOG: u32 = 1024;
 
+/// Daily, because evidence is kept for days.
+const CLEANUP_INTERVAL: Duration = Duration::from_hours(24);
+
+/// Time of a request in addition to the time of its check, so that the check always ends first and is answered.
+const ANSWER_MARGIN: Duration = Duration::from_secs(30);
+
 /// Limit for background work after the worker. HTTP finishes first, then the outbox is published. A transaction on a
 /// lost connection never ends; the next start writes its data again.
 const ENDING: Duration = Duration::from_secs(35);
@@ -265,7 +271,7 @@ impl App {
         tasks.spawn(
             "the clean-up",
             stop,
-            jobs::clean_up(store.clone(), Arc::new(SystemClock), jobs.cleanup_interval, stop.clone()),
+            jobs::clean_up(store.clone(), Arc::new(SystemClock), CLEANUP_INTERVAL, stop.clone()),
         );
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
@@ -327,7 +333,7 @@ impl App {
                 allowed_hosts: http.allowed_hosts.clone(),
                 max_body_bytes: http.max_body,
                 requests_per_minute: http.requests_per_minute.get(),
-                request_timeout: http.request_timeout,
+                request_timeout: self.config.enrichment.max_time + ANSWER_MARGIN,
                 embedded: self.store.is_embedded(),
                 version: env!("CARGO_PKG_VERSION"),
                 monthly_cap_usd: Some(self.config.enrichment.monthly_cap_usd),

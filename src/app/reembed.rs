@@ -1,6 +1,6 @@
 //! Embeds stored sentences again after a change of the embedder, because vectors of two models cannot be compared.
 //!
-//! Vectors of items are not changed: they are compared for two days (`enrichment.similar_window`) and expire. Built-in
+//! Vectors of items are not changed: they are compared for two days and expire. Built-in
 //! facts are embedded again where they are installed.
 
 use std::sync::Arc;

@@ -18,6 +18,9 @@ use crate::telemetry::traces::{FinishedSpan, Resource, SpanQueue, export_request
 /// Attempts per batch. With pauses they take some seconds, during which the queue collects spans.
 const TRIES: u32 = 4;
 
+/// Only later spans wait for a slow collector. Spans that exceed the queue are dropped and counted.
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How long shutdown waits to send the last spans.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -35,7 +38,7 @@ pub(super) fn export(config: &Config) -> Result<Option<TraceExport>, AppError> {
     let traces = &config.traces;
     let Some(endpoint) = &traces.endpoint else { return Ok(None) };
     let Some(queue) = take_queue() else { return Ok(None) };
-    let collector = TraceCollector::new(&config.fetch.user_agent, endpoint, traces.headers.as_ref(), traces.timeout)
+    let collector = TraceCollector::new(&config.fetch.user_agent, endpoint, traces.headers.as_ref(), COLLECTOR_TIMEOUT)
         .map_err(|error| setup("traces.endpoint", error))?;
     let resource =
         Resource { service: traces.service_name.clone(), instance: format!("{:016x}", rand::random::<u64>()) };

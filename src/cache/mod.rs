@@ -43,6 +43,7 @@ pub struct AnswerCacheSettings {
 
 impl Default for AnswerCacheSettings {
     fn default() -> Self {
+        // Coverage changes within the hour; GDELT requires at least 15 minutes.
         Self { capacity: 5_000, ttl: Duration::from_mins(15), empty_ttl: Duration::from_mins(5) }
     }
 }

@@ -126,6 +126,7 @@ fn kind(schema: &Value) -> String {
     {
         ("string", Some(_), _) => "duration",
         ("string", _, Some("uri")) => "URL",
+        ("string", _, Some(format)) => format,
         ("array", ..) => "list",
         (name, ..) => name,
     };

@@ -6,9 +6,11 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::Deserialize;
 
 /// `Debug` shows neither key.
-#[derive(Clone)]
+#[derive(Clone, Deserialize)]
+#[serde(from = "SecretString")]
 pub struct ApiKey(Arc<RwLock<KeyState>>);
 
 struct KeyState {

@@ -1,244 +1,152 @@
 //! Checks between keys: contradictions stop the start, doubtful combinations give warnings.
 //!
-//! Add a rule to a function that returns contradictions, or to `warnings`.
+//! Add a rule to a function that records contradictions, or to `warn`.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use secrecy::ExposeSecret as _;
 
-use super::gathered::{LoadState, Source};
-use super::model::{Config, DomainEntry, OpenSearchBackend, SearchProvider};
-use super::names::by_path;
+use super::load::Loader;
 use super::problem::Problem;
-use super::token;
+use super::settings::{Config, OpenSearchBackend, SearchProvider};
 
 /// Minimum number of queries in a claim's own language.
 pub const LEAST_OWN_QUERIES: usize = 2;
 const AUTO: &str = "auto";
 
-/// Records contradictions and returns warnings.
-pub(super) fn check(config: &Config, gathered: &mut LoadState) -> Vec<String> {
-    let contradictions = contradictions(config, gathered);
-    for contradiction in contradictions {
+/// Records contradictions and warnings.
+pub(super) fn check(config: &Config, loader: &mut Loader) {
+    check_services(config, loader);
+    check_languages(config, loader);
+    check_lists(config, loader);
+    check_names(config, loader);
+    warn(config, loader);
+}
+
+impl Loader {
+    /// Records a contradiction between keys. The message names the first one.
+    fn contradict(&mut self, keys: &[&str], value: Option<&str>, what: impl Into<String>, fix: impl Into<String>) {
         // A key with its own problem still has the value of a lower layer.
-        if !contradiction.keys.iter().any(|key| gathered.bad.contains(key)) {
-            gathered.problems.push(contradiction.problem(gathered));
+        if keys.iter().any(|key| self.is_bad(key)) {
+            return;
         }
-    }
-    warnings(config, gathered)
-}
-
-/// Messages name the first key.
-struct Contradiction {
-    keys: Vec<&'static str>,
-    value: Option<String>,
-    what: String,
-    fix: String,
-}
-
-impl Contradiction {
-    fn problem(self, gathered: &LoadState) -> Problem {
-        let first = self.keys.first().copied().unwrap_or_default();
-        let problem = Problem::new(written_as(first, gathered), self.what, self.fix);
-        match self.value {
-            Some(value) => problem.with_value(&value),
+        let problem = Problem::new(self.written_as(keys.first().copied().unwrap_or_default()), what, fix);
+        self.problems.push(match value {
+            Some(value) => problem.with_value(value),
             None => problem,
-        }
+        });
     }
 }
 
-/// Returns the path in a file, else the variable.
-fn written_as(path: &str, gathered: &LoadState) -> String {
-    match gathered.sources.get(path) {
-        Some(Source::File(file)) => format!("{}: {path}", file.display()),
-        Some(Source::Environment(name) | Source::SecretFile(name)) => name.clone(),
-        _ => by_path(path).map_or_else(|| path.to_owned(), |key| key.env().into_owned()),
-    }
-}
-
-fn contradictions(config: &Config, gathered: &LoadState) -> Vec<Contradiction> {
-    let mut found = Vec::new();
-    let mut add = |is_wrong: bool, keys: &[&'static str], value: Option<String>, what: &str, fix: &str| {
-        if is_wrong {
-            found.push(Contradiction { keys: keys.to_vec(), value, what: what.to_owned(), fix: fix.to_owned() });
-        }
-    };
+/// Finds services without what they need, and tokens that can be guessed.
+fn check_services(config: &Config, loader: &mut Loader) {
     let enrichment = &config.enrichment;
-    add(
-        enrichment.judged_passages > enrichment.passages_per_claim,
-        &["enrichment.judged_passages", "enrichment.passages_per_claim"],
-        Some(enrichment.judged_passages.to_string()),
-        "is more than passages_per_claim, from which they are chosen",
-        "raise passages_per_claim",
-    );
-    add(
-        enrichment.max_sources > enrichment.candidate_pages,
-        &["enrichment.max_sources", "enrichment.candidate_pages"],
-        Some(enrichment.max_sources.to_string()),
-        "is more than candidate_pages, from which they are chosen",
-        "raise CORROBORATE_ENRICHMENT_CANDIDATE_PAGES",
-    );
-    let opensearch_asked = enrichment.providers.contains(&SearchProvider::OpenSearch)
-        && gathered.sources.contains_key("enrichment.opensearch_backends");
-    add(
-        opensearch_asked && enrichment.opensearch_backends.is_empty(),
-        &["enrichment.opensearch_backends", "enrichment.providers"],
-        None,
-        "is empty while ENRICHMENT_PROVIDERS names opensearch",
-        "name a backend, or take opensearch out",
-    );
-    add(
-        config.llm.base_url.is_some() && config.llm.model.is_none(),
-        &["llm.base_url", "llm.model"],
-        None,
-        "is set and LLM_MODEL is not",
-        "set LLM_MODEL to a model of that server",
-    );
-    for (key, is_on) in config.llm.switches() {
-        add(
-            is_on && config.llm.base_url.is_none(),
-            &[key, "llm.base_url"],
-            None,
-            "is true and LLM_BASE_URL is not set",
-            "set LLM_BASE_URL and LLM_MODEL, or switch it off",
-        );
+    let has_opensearch = enrichment.providers.contains(&SearchProvider::OpenSearch);
+    let keys = ["enrichment.opensearch_backends", "enrichment.providers"];
+    if has_opensearch && loader.is_set(keys[0]) && enrichment.opensearch_backends.is_empty() {
+        let fix = "name a backend, or take opensearch out";
+        loader.contradict(&keys, None, "is empty while ENRICHMENT_PROVIDERS names opensearch", fix);
     }
-    found.extend(guessable_tokens(config).filter(|_| !config.http.bind.ip().is_loopback()).map(|(key, why)| {
-        Contradiction {
-            keys: vec![key, "http.bind"],
-            value: None,
-            what: format!("{why}, so it can be guessed, and HTTP_BIND {} is open to the network", config.http.bind),
-            fix: "make one with `corroborate tokens generate`".to_owned(),
-        }
-    }));
-    found.extend(language_contradictions(config));
-    found.extend(model_contradictions(config));
-    found.extend(list_contradiction(config, gathered));
-    found.extend(name_contradictions(config));
-    found.extend(scoring_contradictions(config));
-    found
-}
-
-/// Finds unknown languages, and rules without effect.
-fn language_contradictions(config: &Config) -> Vec<Contradiction> {
-    let (always, rules) = (&config.enrichment.query_languages, &config.enrichment.language_rules);
-    let is_odd = |code: &&String| code.len() != 2 || !code.chars().all(|letter| letter.is_ascii_lowercase());
-    let odd = |key, code: &String| Contradiction {
-        keys: vec![key],
-        value: Some(code.clone()),
-        what: "holds what is no language code".to_owned(),
-        fix: "write languages as two small letters (ISO 639-1): el, pl, de".to_owned(),
-    };
-    let of_rule = |name: &String, what: &str, fix: &str| Contradiction {
-        keys: vec!["enrichment.language_rules"],
-        value: Some(name.clone()),
-        what: what.to_owned(),
-        fix: fix.to_owned(),
-    };
-    let mut found: Vec<Contradiction> =
-        always.iter().find(is_odd).map(|code| odd("enrichment.query_languages", code)).into_iter().collect();
-    let codes = || rules.iter().flat_map(|rule| &rule.languages);
-    found.extend(codes().find(is_odd).map(|code| odd("enrichment.language_rules", code)));
-    for rule in rules {
-        if rule.languages.is_empty() {
-            found.push(of_rule(&rule.name, "is a rule without languages", "name some, or take the rule out"));
-        }
-        if rule.channels.is_empty() && rule.keywords.is_empty() {
-            let fix = "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item";
-            found.push(of_rule(&rule.name, "is a rule with neither channels nor keywords", fix));
-        }
-        if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
-            found.push(of_rule(&rule.name, "is a rule with a keyword that is no word", "take that keyword out"));
-        }
+    if config.llm.base_url.is_some() && config.llm.model.is_none() {
+        let fix = "set LLM_MODEL to a model of that server";
+        loader.contradict(&["llm.base_url", "llm.model"], None, "is set and LLM_MODEL is not", fix);
     }
-    found
-}
-
-/// Finds model servers for a task whose setting names a local model.
-fn model_contradictions(config: &Config) -> Vec<Contradiction> {
+    for (key, _) in config.llm.switches().into_iter().filter(|(_, is_on)| *is_on && config.llm.base_url.is_none()) {
+        let fix = "set LLM_BASE_URL and LLM_MODEL, or switch it off";
+        loader.contradict(&[key, "llm.base_url"], None, "is true and LLM_BASE_URL is not set", fix);
+    }
     let inference = &config.inference;
-    let tasks = [
+    for (server, choice, has_server, chosen) in [
         ("inference.base_url", "inference.embedder", inference.base_url.is_some(), &inference.embedder),
         ("inference.stance_url", "inference.stance", inference.stance_url.is_some(), &inference.stance),
         ("inference.rerank_url", "inference.reranker", inference.rerank_url.is_some(), &inference.reranker),
-    ];
-    tasks
-        .into_iter()
-        .filter(|(_, _, has_server, chosen)| *has_server && *chosen != AUTO)
-        .map(|(server, choice, _, chosen)| Contradiction {
-            keys: vec![server, choice],
-            value: None,
-            what: format!("is set, and {choice} is {chosen}, which runs in the process"),
-            fix: format!("leave {choice} at {AUTO}, or take the server out"),
-        })
-        .collect()
+    ] {
+        if has_server && *chosen != AUTO {
+            let what = format!("is set, and {choice} is {chosen}, which runs in the process");
+            loader.contradict(
+                &[server, choice],
+                None,
+                what,
+                format!("leave {choice} at {AUTO}, or take the server out"),
+            );
+        }
+    }
+    let http = &config.http;
+    for (key, token) in [("http.admin_token", &http.admin_token), ("http.read_token", &http.read_token)] {
+        let Some(why) = token.as_ref().and_then(|token| guessable(token.expose_secret())) else { continue };
+        let fix = "make one with `corroborate tokens generate`";
+        if http.bind.ip().is_loopback() {
+            loader.warnings.push(format!("{} {why}, so it can be guessed; {fix}", loader.written_as(key)));
+        } else {
+            let what = format!("{why}, so it can be guessed, and HTTP_BIND {} is open to the network", http.bind);
+            loader.contradict(&[key, "http.bind"], None, what, fix);
+        }
+    }
+}
+
+/// Finds unknown languages, and rules without effect.
+fn check_languages(config: &Config, loader: &mut Loader) {
+    const RULES: &str = "enrichment.language_rules";
+    let (always, rules) = (&config.enrichment.query_languages, &config.enrichment.language_rules);
+    let is_odd = |code: &&String| code.len() != 2 || !code.chars().all(|letter| letter.is_ascii_lowercase());
+    let of_rules = rules.iter().flat_map(|rule| &rule.languages).find(is_odd);
+    for (key, code) in [("enrichment.query_languages", always.iter().find(is_odd)), (RULES, of_rules)] {
+        if let Some(code) = code {
+            let fix = "write languages as two small letters (ISO 639-1): el, pl, de";
+            loader.contradict(&[key], Some(code), "holds what is no language code", fix);
+        }
+    }
+    for rule in rules {
+        let mut refuse = |what: &str, fix: &str| loader.contradict(&[RULES], Some(&rule.name), what, fix);
+        if rule.languages.is_empty() {
+            refuse("is a rule without languages", "name some, or take the rule out");
+        }
+        if rule.channels.is_empty() && rule.keywords.is_empty() {
+            let fix = "name some, or put its languages into ENRICHMENT_QUERY_LANGUAGES for every item";
+            refuse("is a rule with neither channels nor keywords", fix);
+        }
+        if rule.keywords.iter().any(|keyword| !keyword.chars().any(char::is_alphanumeric)) {
+            refuse("is a rule with a keyword that is no word", "take that keyword out");
+        }
+    }
 }
 
 /// Finds domains that the user put on both lists. A denied domain of the built-in allow list is no contradiction.
-fn list_contradiction(config: &Config, gathered: &LoadState) -> Option<Contradiction> {
+fn check_lists(config: &Config, loader: &mut Loader) {
     let keys = ["enrichment.denylist_domains", "enrichment.allowlist_domains"];
-    if !keys.iter().all(|key| gathered.sources.contains_key(key)) {
-        return None;
-    }
     let allowed = &config.enrichment.allowlist_domains;
-    let on_both = |entry: &&DomainEntry| allowed.iter().any(|other| other.domain == entry.domain);
-    let entry = config.enrichment.denylist_domains.iter().find(on_both)?;
-    Some(Contradiction {
-        keys: keys.to_vec(),
-        value: None,
-        what: format!("names {}, which ENRICHMENT_ALLOWLIST_DOMAINS names too", entry.domain),
-        fix: "keep it on one of the lists".to_owned(),
-    })
+    let mut denied = config.enrichment.denylist_domains.iter();
+    if let Some(entry) = denied.find(|entry| allowed.iter().any(|other| other.domain == entry.domain))
+        && keys.iter().all(|key| loader.is_set(key))
+    {
+        let what = format!("names {}, which ENRICHMENT_ALLOWLIST_DOMAINS names too", entry.domain);
+        loader.contradict(&keys, None, what, "keep it on one of the lists");
+    }
 }
 
 /// Queues with one name would receive each other's messages; exchanges would share bindings.
-fn name_contradictions(config: &Config) -> Vec<Contradiction> {
+fn check_names(config: &Config, loader: &mut Loader) {
     let amqp = &config.amqp;
-    let queues = vec![
+    let queues = [
         ("amqp.important_queue", &amqp.important_queue),
         ("amqp.enrichment_queue", &amqp.enrichment_queue),
         ("amqp.factcheck_queue", &amqp.factcheck_queue),
         ("amqp.dead_queue", &amqp.dead_queue),
     ];
-    let exchanges = vec![
+    let exchanges = [
         ("amqp.exchange", &amqp.exchange),
         ("amqp.dead_exchange", &amqp.dead_exchange),
         ("amqp.results_exchange", &amqp.results_exchange),
     ];
-    let mut found = Vec::new();
-    for names in [queues, exchanges] {
+    for names in [queues.as_slice(), exchanges.as_slice()] {
         for (position, (key, name)) in names.iter().enumerate() {
             if let Some((other, _)) = names.iter().take(position).find(|(_, earlier)| earlier == name) {
-                found.push(Contradiction {
-                    keys: vec![key, other],
-                    value: Some((*name).clone()),
-                    what: format!("is also the name of {other}"),
-                    fix: "give each a name of its own".to_owned(),
-                });
+                let what = format!("is also the name of {other}");
+                loader.contradict(&[key, other], Some(name), what, "give each a name of its own");
             }
         }
     }
-    found
-}
-
-fn scoring_contradictions(config: &Config) -> Vec<Contradiction> {
-    let quality = config.scoring.quality;
-    let sum = quality.credibility + quality.freshness + quality.relevance + quality.specificity;
-    let mut found = Vec::new();
-    if (sum - 1.0).abs() > 0.001 {
-        found.push(Contradiction {
-            keys: vec![
-                "scoring.quality.credibility",
-                "scoring.quality.freshness",
-                "scoring.quality.relevance",
-                "scoring.quality.specificity",
-            ],
-            value: Some(quality.credibility.to_string()),
-            what: format!("sums to {sum:.3} with the other three shares of scoring.quality"),
-            fix: "make the four sum to 1".to_owned(),
-        });
-    }
-    found
 }
 
 /// Returns the sources other than search providers.
@@ -258,105 +166,69 @@ fn other_sources(config: &Config) -> Vec<&'static str> {
     .collect()
 }
 
-/// Warns about a missing token on a network address.
-fn open_door(config: &Config) -> Option<String> {
-    let http = &config.http;
-    if http.bind.ip().is_loopback() {
-        return None;
-    }
-    if http.admin_token.is_some() {
-        return None;
-    }
-    let closed = if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };
-    Some(format!("HTTP_BIND {} is open to the network and ADMIN_TOKEN is not set: {closed} is closed", http.bind))
-}
-
-fn guessable_tokens(config: &Config) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let http = &config.http;
-    let tokens = [("http.admin_token", &http.admin_token), ("http.read_token", &http.read_token)];
-    tokens.into_iter().filter_map(|(key, token)| Some((key, token::guessable(token.as_ref()?.expose_secret())?)))
-}
-
-fn warnings(config: &Config, gathered: &LoadState) -> Vec<String> {
-    let mut found: Vec<String> = open_door(config).into_iter().collect();
-    if config.http.bind.ip().is_loopback() {
-        found.extend(guessable_tokens(config).map(|(key, why)| {
-            format!(
-                "{} {why}, so it can be guessed; make one with `corroborate tokens generate`",
-                written_as(key, gathered)
-            )
-        }));
-    }
-    let mut warn = |is_doubtful: bool, text: String| {
-        if is_doubtful {
-            found.push(text);
-        }
-    };
-    warn(
-        config.fetch.allow_private_addresses,
-        "FETCH_ALLOW_PRIVATE_ADDRESSES is true: links in items can reach your internal network; only for tests"
-            .to_owned(),
-    );
-    warn(
-        !config.fetch.respect_robots,
-        "fetch.respect_robots is false: pages are read that their sites forbid; only for your own sites".to_owned(),
-    );
-    warn(
-        config.database.direct_url.is_some() && config.database.url.is_none(),
-        "DATABASE_DIRECT_URL is set and DATABASE_URL, which names the pooler then, is not: the embedded database is used".to_owned(),
-    );
-    let enrichment = &config.enrichment;
-    warn(
-        config.http.request_timeout <= enrichment.max_time,
-        "CORROBORATE_HTTP_REQUEST_TIMEOUT is not longer than ENRICHMENT_MAX_SECONDS: long checks end without an answer"
-            .to_owned(),
-    );
-    warn(
-        enrichment.daily_budget_usd > enrichment.monthly_cap_usd,
-        format!(
-            "ENRICHMENT_DAILY_BUDGET_USD {} is above ENRICHMENT_MONTHLY_CAP_USD {}: the cap stops paid calls before the \
+fn warn(config: &Config, loader: &mut Loader) {
+    let (http, enrichment, providers) = (&config.http, &config.enrichment, &config.providers);
+    let doubts = [
+        (
+            config.fetch.allow_private_addresses,
+            "FETCH_ALLOW_PRIVATE_ADDRESSES is true: links in items can reach your internal network; only for tests",
+        ),
+        (
+            !config.fetch.respect_robots,
+            "fetch.respect_robots is false: pages are read that their sites forbid; only for your own sites",
+        ),
+        (
+            config.database.direct_url.is_some() && config.database.url.is_none(),
+            "DATABASE_DIRECT_URL is set and DATABASE_URL, which names the pooler then, is not: the embedded database is \
+             used",
+        ),
+        (
+            enrichment.daily_budget_usd > enrichment.monthly_cap_usd,
+            "ENRICHMENT_DAILY_BUDGET_USD is above ENRICHMENT_MONTHLY_CAP_USD: the cap stops paid calls before the \
              budget warns",
-            enrichment.daily_budget_usd, enrichment.monthly_cap_usd
         ),
-    );
-    warn(
-        enrichment.allowlist_only && enrichment.allowlist_domains.is_empty(),
-        "ENRICHMENT_ALLOWLIST_ONLY is true and the allow list is empty: no page is used until a domain is added"
-            .to_owned(),
-    );
-    warn(
-        enrichment.enabled && enrichment.providers.is_empty(),
-        format!(
-            "ENRICHMENT_PROVIDERS is empty: no search provider is asked; evidence comes from {} only",
-            other_sources(config).join(", ")
+        (
+            enrichment.allowlist_only && enrichment.allowlist_domains.is_empty(),
+            "ENRICHMENT_ALLOWLIST_ONLY is true and the allow list is empty: no page is used until a domain is added",
         ),
-    );
-    warn(
-        enrichment.pilot_channels.is_empty(),
-        "ENRICHMENT_PILOT_CHANNELS is empty: no item gets evidence; write all for every channel".to_owned(),
-    );
-    let google = &config.providers.google;
-    warn(
-        gathered.sources.contains_key("fact_check.google_enabled")
-            && config.fact_check.google_enabled
-            && google.api_key.is_none(),
-        "FACTCHECK_GOOGLE_ENABLED is true and FACTCHECK_GOOGLE_API_KEY is not set: fact-checks are not looked up"
-            .to_owned(),
-    );
-    warn(
-        config.providers.newsapi.api_key.is_some() && !config.providers.newsapi.licensed,
-        "ENRICHMENT_NEWSAPI_API_KEY is set and not used: the free plan forbids production; set \
-         ENRICHMENT_NEWSAPI_LICENSED=true to confirm that yours permits it"
-            .to_owned(),
-    );
-    found.extend(unused_languages(config, gathered));
-    found.extend(unused_backends(config, gathered));
+        (
+            enrichment.pilot_channels.is_empty(),
+            "ENRICHMENT_PILOT_CHANNELS is empty: no item gets evidence; write all for every channel",
+        ),
+        (
+            loader.is_set("fact_check.google_enabled")
+                && config.fact_check.google_enabled
+                && providers.google.api_key.is_none(),
+            "FACTCHECK_GOOGLE_ENABLED is true and FACTCHECK_GOOGLE_API_KEY is not set: fact-checks are not looked up",
+        ),
+        (
+            providers.newsapi.api_key.is_some() && !providers.newsapi.licensed,
+            "ENRICHMENT_NEWSAPI_API_KEY is set and not used: the free plan forbids production; set \
+             ENRICHMENT_NEWSAPI_LICENSED=true to confirm that yours permits it",
+        ),
+    ];
+    let mut found: Vec<String> =
+        doubts.into_iter().filter_map(|(is_doubtful, text)| is_doubtful.then(|| text.to_owned())).collect();
+    if !http.admin_open() {
+        let closed =
+            if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };
+        let bind = http.bind;
+        found.push(format!("HTTP_BIND {bind} is open to the network and ADMIN_TOKEN is not set: {closed} is closed"));
+    }
+    if enrichment.enabled && enrichment.providers.is_empty() {
+        let others = other_sources(config).join(", ");
+        found.push(format!(
+            "ENRICHMENT_PROVIDERS is empty: no search provider is asked; evidence comes from {others} only"
+        ));
+    }
+    found.extend(unused_languages(config, loader));
+    found.extend(unused_backends(config, loader));
     found.extend(plain_text_keys(config));
-    found
+    loader.warnings.extend(found);
 }
 
 /// Finds configured languages that no query uses.
-fn unused_languages(config: &Config, gathered: &LoadState) -> Vec<String> {
+fn unused_languages(config: &Config, loader: &Loader) -> Vec<String> {
     let enrichment = &config.enrichment;
     let has_translator = config.translate.base_url.is_some() || config.llm.translates();
     let rules = enrichment.language_rules.iter().map(|rule| rule.languages.len());
@@ -365,9 +237,9 @@ fn unused_languages(config: &Config, gathered: &LoadState) -> Vec<String> {
         ("enrichment.language_rules", rules.max().unwrap_or(0)),
     ];
     let room = enrichment.queries_max.saturating_sub(LEAST_OWN_QUERIES);
-    let set = wanted.into_iter().filter(|(key, languages)| *languages > 0 && gathered.sources.contains_key(*key));
+    let set = wanted.into_iter().filter(|(key, languages)| *languages > 0 && loader.is_set(key));
     let doubt = |(key, languages)| {
-        let key = written_as(key, gathered);
+        let key = loader.written_as(key);
         if !has_translator {
             Some(format!(
                 "{key} is set and no translator is configured: claims are searched for in their own words alone; set \
@@ -385,7 +257,7 @@ fn unused_languages(config: &Config, gathered: &LoadState) -> Vec<String> {
     set.filter_map(doubt).collect()
 }
 
-fn unused_backends(config: &Config, gathered: &LoadState) -> Vec<String> {
+fn unused_backends(config: &Config, loader: &Loader) -> Vec<String> {
     let enrichment = &config.enrichment;
     let opensearch = |backend| {
         enrichment.providers.contains(&SearchProvider::OpenSearch) && enrichment.opensearch_backends.contains(&backend)
@@ -399,11 +271,11 @@ fn unused_backends(config: &Config, gathered: &LoadState) -> Vec<String> {
     ];
     providers
         .iter()
-        .filter(|(key, in_use)| !in_use && gathered.sources.contains_key(key))
+        .filter(|(key, in_use)| !in_use && loader.is_set(key))
         .map(|(key, _)| {
             format!(
                 "{} is set, but ENRICHMENT_PROVIDERS or ENRICHMENT_OPENSEARCH_BACKENDS leaves its provider out",
-                written_as(key, gathered)
+                loader.written_as(key)
             )
         })
         .collect()
@@ -435,5 +307,67 @@ fn is_near(url: &url::Url) -> bool {
         Some(url::Host::Ipv6(address)) => IpAddr::V6(address).is_loopback() || address.is_unique_local(),
         Some(url::Host::Domain(name)) => !name.contains('.'),
         None => true,
+    }
+}
+
+/// Shortest random token, in characters: 128 bits in hexadecimal.
+const MIN_CHARACTERS: usize = 32;
+/// Fewest different characters of a random token. Of 32 random hexadecimal digits, one in ten million has fewer.
+const MIN_DISTINCT_CHARACTERS: usize = 8;
+/// Fewest different steps between neighbouring characters; `abcdef` has one.
+const MIN_DISTINCT_STEPS: usize = 8;
+
+/// Returns the reason as the end of a sentence, or `None` if the token looks random. A long sentence passes.
+fn guessable(token: &str) -> Option<&'static str> {
+    let characters: Vec<u32> = token.chars().map(u32::from).collect();
+    let distinct: BTreeSet<u32> = characters.iter().copied().collect();
+    let steps: BTreeSet<i64> = characters.windows(2).map(|pair| i64::from(pair[1]) - i64::from(pair[0])).collect();
+    if characters.len() < MIN_CHARACTERS {
+        Some("is shorter than 32 characters")
+    } else if distinct.len() < MIN_DISTINCT_CHARACTERS {
+        Some("has too few different characters")
+    } else if steps.len() < MIN_DISTINCT_STEPS {
+        Some("is a sequence")
+    } else if is_repetition(&characters) {
+        Some("repeats a short text")
+    } else {
+        None
+    }
+}
+
+/// Returns true if the text repeats a part shorter than [`MIN_CHARACTERS`].
+fn is_repetition(characters: &[u32]) -> bool {
+    let longest = (MIN_CHARACTERS - 1).min(characters.len() / 2);
+    (1..=longest).any(|length| characters.iter().zip(characters.iter().skip(length)).all(|(one, next)| one == next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_is_guessable_when_it_is_short_or_regular() {
+        for (token, why) in [
+            ("", "shorter"),
+            ("corroborate2026admin", "shorter"),
+            ("0123456789abcdef0123456789abcde", "shorter"),
+            (&"a".repeat(40), "few different"),
+            (&"secret".repeat(10), "few different"),
+            ("abcdefghijklmnopqrstuvwxyz0123456789", "sequence"),
+            ("corroborate2026admincorroborate2026admin", "repeats"),
+            ("change-me-change-me-change-me-change-me", "repeats"),
+        ] {
+            assert!(guessable(token).is_some_and(|found| found.contains(why)), "{token}: {:?}", guessable(token));
+        }
+    }
+
+    #[test]
+    fn random_token_is_not_guessable() {
+        for _ in 0..500 {
+            let hex = format!("{:032x}", rand::random::<u128>() | 1 << 127);
+            assert_eq!(guessable(&hex), None, "{hex}");
+        }
+        assert_eq!(guessable("8301946275520918364740295183627405918273"), None);
+        assert_eq!(guessable("q7VhJ2mXw9Rk4TzB8nLc6YfPd3SgA5eU"), None);
     }
 }

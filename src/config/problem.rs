@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use super::names::{CONFIG_FILE_ENV, FILE_TWIN, KEYS};
+use super::kind::KEYS;
+use super::load::{CONFIG_FILE_ENV, FILE_TWIN};
 
 /// Longest value in a message, in characters.
 const LONGEST_SHOWN: usize = 80;
@@ -100,20 +101,18 @@ pub(super) struct Suggestion {
 
 pub(super) fn nearest_env(unknown: &str) -> Option<Suggestion> {
     let twins = KEYS.iter().filter(|key| key.is_secret()).map(|key| (format!("{}{FILE_TWIN}", key.env()), false));
-    let names = KEYS.iter().map(|key| (key.env().into_owned(), key.is_secret()));
+    let names = KEYS.iter().map(|key| (key.env().to_owned(), key.is_secret()));
     nearest(unknown, names.chain(twins).chain([(CONFIG_FILE_ENV.to_owned(), false)]))
 }
 
 /// Compares also the last part alone, because a key may be in the wrong table.
 pub(super) fn nearest_path(unknown: &str) -> Option<Suggestion> {
-    let paths = KEYS.iter().map(|key| (key.path.to_owned(), key.is_secret()));
+    let paths = KEYS.iter().map(|key| (key.path.clone(), key.is_secret()));
     nearest(unknown, paths).or_else(|| {
         let last = unknown.rsplit('.').next().unwrap_or(unknown);
         let mut same_end = KEYS.iter().filter(|key| key.path.rsplit('.').next() == Some(last));
         match (same_end.next(), same_end.next()) {
-            (Some(only), None) => {
-                Some(Suggestion { name: only.path.to_owned(), distance: 1, secret: only.is_secret() })
-            }
+            (Some(only), None) => Some(Suggestion { name: only.path.clone(), distance: 1, secret: only.is_secret() }),
             _ => None,
         }
     })
@@ -128,7 +127,7 @@ fn nearest(unknown: &str, names: impl Iterator<Item = (String, bool)>) -> Option
 /// Finds `enrichment` for `enrichmnt`, `providers.gdelt` for `gdelt`.
 pub(super) fn nearest_table(unknown: &str) -> Option<&'static str> {
     let mut tables: Vec<&'static str> = Vec::new();
-    for path in KEYS.iter().map(|key| key.path) {
+    for path in KEYS.iter().map(|key| key.path.as_str()) {
         tables.extend(path.match_indices('.').filter_map(|(at, _)| path.get(..at)));
     }
     tables.sort_unstable();

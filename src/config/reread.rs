@@ -6,32 +6,19 @@
 use std::path::PathBuf;
 
 use super::api_key::ApiKey;
-use super::load::{LoadOptions, LoadedConfig, load};
-use super::mark::{KEYED_TABLES, Mark};
-use super::model::Config;
+use super::load::{KEYED_TABLES, LoadOptions, LoadedConfig, load};
 use super::problem::ConfigError;
+use super::settings::Config;
 
-/// Settings that a running process applies, in addition to the keys of `providers.api.endpoints`.
-const TAKEN_OVER: [&str; 13] = [
-    "providers.google.api_key",
-    "providers.gdelt.api_key",
-    "providers.wikipedia.api_key",
-    "providers.eventregistry.api_key",
-    "providers.newsapi.api_key",
-    "providers.brave.api_key",
-    "providers.serpapi.api_key",
-    "providers.searxng.api_key",
-    "llm.api_key",
-    "translate.api_key",
-    "inference.api_key",
-    "enrichment.allowlist_domains",
-    "enrichment.denylist_domains",
-];
+/// Returns true for settings that a running process applies, in addition to the keys of `providers.api.endpoints`.
+fn is_taken_over(path: &str) -> bool {
+    path.ends_with(".api_key") || matches!(path, "enrichment.allowlist_domains" | "enrichment.denylist_domains")
+}
 
 #[derive(Debug, Clone)]
 pub struct Baseline {
     file: Option<PathBuf>,
-    marks: Vec<(&'static str, Mark)>,
+    marks: Vec<(&'static str, [u8; 32])>,
 }
 
 #[derive(Debug)]
@@ -61,7 +48,7 @@ impl Baseline {
         let loaded = load(LoadOptions { file: self.file.clone(), env })?;
         let both = self.marks.iter().zip(&loaded.marks);
         let differing = both.filter(|((_, before), (_, now))| before != now).map(|((path, _), _)| *path);
-        let restart = differing.filter(|path| !TAKEN_OVER.contains(path)).collect();
+        let restart = differing.filter(|path| !is_taken_over(path)).collect();
         Ok(ReloadedConfig { config: loaded.config, restart })
     }
 }
@@ -102,7 +89,7 @@ impl Config {
 mod tests {
     use secrecy::ExposeSecret as _;
 
-    use super::super::names::by_path;
+    use super::super::kind::KEYS;
     use super::*;
 
     fn env(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -120,14 +107,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_over_are_keys_that_exist() {
-        assert!(TAKEN_OVER.iter().all(|path| by_path(path).is_some()));
-        assert!(by_path(KEYED_TABLES).is_some());
+    fn every_key_of_a_service_can_be_taken_over() {
         let named = Config::built_in();
-        let keys = named.api_keys();
-        assert!(keys.iter().all(|(name, _)| TAKEN_OVER.contains(&name.as_str())), "{keys:?}");
-        let secrets = TAKEN_OVER.iter().filter(|path| path.ends_with("api_key")).count();
-        assert_eq!(keys.len(), secrets, "each of them is looked at");
+        let keys: Vec<String> = named.api_keys().into_iter().map(|(name, _)| name).collect();
+        let secrets: Vec<&str> =
+            KEYS.iter().map(|key| key.path.as_str()).filter(|path| path.ends_with(".api_key")).collect();
+        assert!(secrets.len() == keys.len() && keys.iter().all(|name| secrets.contains(&name.as_str())), "{keys:?}");
+        assert!(KEYS.iter().any(|key| key.path == KEYED_TABLES));
     }
 
     #[test]

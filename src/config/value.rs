@@ -1,129 +1,184 @@
-//! Reads single values and simple lists, and checks their ranges.
-//!
-//! Every fault names its fix.
+//! Reads values and checks their ranges. Every fault names its fix.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use figment::value::{Dict, Value};
+use serde_json::{Map, Value as Json, json};
 use url::Url;
 
-use super::kind::{Bare, Fault, Kind, SecretKind, fault};
-use crate::domain::{rules::normalize_domain, secret_names::holds_key, verdict::SourceType};
+use super::kind::{Bare, Fault, Kind, Shape, fault};
+use super::problem::sounds_secret;
+use crate::domain::{rules::normalize_domain, secret_names::holds_key};
 
 impl Kind {
-    /// Reads a file value that is no list of tables.
-    pub(super) fn read_plain_value(self, value: &Value) -> Result<Value, Fault> {
-        match (self.is_list(), value) {
-            (true, Value::Array(_, elements)) => self.read_list(elements),
-            (false, Value::Array(..)) => fault("one value is expected, not a list", "leave the brackets out"),
-            (_, Value::Dict(..)) => fault("one value is expected, not a table", "write a single value"),
-            (_, other) => self.read_plain_text(&scalar_text(other)),
-        }
-    }
-
-    /// Reads an environment value that is no list of tables. Lists are separated by commas.
-    pub(super) fn read_plain_text(self, text: &str) -> Result<Value, Fault> {
-        let text = trimmed(text)?;
-        if self.is_list() {
-            let elements: Vec<Value> =
-                text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(Value::from).collect();
-            return self.read_list(&elements);
-        }
-        self.read_scalar(text)
-    }
-
-    fn read_scalar(self, text: &str) -> Result<Value, Fault> {
+    /// Reads a value of a file, or the text of a variable: commas separate the elements of a list, and a list of tables is
+    /// JSON.
+    pub(super) fn read(&self, value: &Json) -> Result<Json, Vec<Fault>> {
         match self {
-            Self::Flag => flag(text).map(Value::from),
-            Self::Integer { min, max } => integer(text, min, max).map(Value::from),
-            Self::Number { min, max } => number(text, min, max).map(Value::from),
-            Self::Duration { min, max, bare } => duration(text, min, max, bare).map(Value::from),
-            Self::Bytes { min, max } => bytes(text, min, max).map(Value::from),
-            Self::Word(words) => word(text, words).map(Value::from),
-            Self::Text => line(text, |c| !c.is_control(), 1000, "one line of text").map(Value::from),
-            Self::Header => line(text, |c| matches!(c, ' '..='~'), 1000, "printable ASCII").map(Value::from),
-            Self::Name => name(text).map(Value::from),
-            Self::Url => base_url(text).map(Value::from),
-            Self::Address => address(text).map(Value::from),
-            Self::Path => line(text, |c| c != '\0', 4096, "a path").map(Value::from),
-            Self::LogFilter => log_filter(text).map(Value::from),
-            Self::Secret(kind) => secret(text, kind).map(Value::from),
-            Self::Slug => slug(text).map(Value::from),
-            Self::Lines => line(text, |c| !c.is_control() || c.is_whitespace(), 20_000, "text").map(Value::from),
-            Self::Durations { .. }
-            | Self::Words(_)
-            | Self::Texts
-            | Self::Domains
-            | Self::Origins
-            | Self::PageUrls
-            | Self::Ports
-            | Self::Tables(_) => self.read_list(&[Value::from(text)]),
+            Self::Tables(shape) => read_tables(shape, value),
+            _ => self.read_plain(value).map_err(|fault| vec![fault]),
         }
     }
 
-    fn read_list(self, elements: &[Value]) -> Result<Value, Fault> {
-        let mut read = Vec::with_capacity(elements.len());
-        for element in elements {
-            read.push(match (self, element) {
-                (Self::Domains, _) => domain(element)?,
-                (_, Value::Dict(..) | Value::Array(..)) => {
-                    return fault("a list of plain values is expected", "unnest it");
-                }
-                (Self::Words(words), _) => Value::from(word(&scalar_text(element), words)?),
-                (Self::Origins, _) => Value::from(origin(&scalar_text(element))?),
-                (Self::Ports, _) => Value::from(integer(&scalar_text(element), 1, 65_535)?),
-                (Self::PageUrls, _) => Value::from(page_url(&scalar_text(element))?),
-                (Self::Durations { max }, _) => {
-                    Value::from(duration(&scalar_text(element), Duration::from_millis(1), max, None)?)
-                }
-                _ => Value::from(line(&scalar_text(element), |c| !c.is_control(), 1000, "one line of text")?),
-            });
+    fn read_plain(&self, value: &Json) -> Result<Json, Fault> {
+        match (self, value) {
+            (Self::List(kind), Json::Array(elements)) => read_list(kind, elements),
+            (Self::Entry(shape), _) => read_entry(shape, value),
+            (_, Json::Array(_)) => fault("one value is expected, not a list", "leave the brackets out"),
+            (_, Json::Object(_)) => fault("one value is expected, not a table", "write a single value"),
+            (Self::List(kind), scalar) => {
+                let text = scalar_text(scalar);
+                let parts = trimmed(&text)?.split(',').map(str::trim).filter(|part| !part.is_empty());
+                read_list(kind, &parts.map(Json::from).collect::<Vec<_>>())
+            }
+            (_, scalar) => self.read_scalar(trimmed(&scalar_text(scalar))?),
         }
-        self.check_list(&read)?;
-        Ok(Value::from(read))
     }
 
-    fn check_list(self, read: &[Value]) -> Result<(), Fault> {
-        if let Self::Durations { .. } = self {
-            let pauses: Vec<Duration> =
-                read.iter().filter_map(|value| humantime::parse_duration(value.as_str()?).ok()).collect();
-            if !pauses.is_sorted_by(|a, b| a < b) {
-                return fault("each pause must be longer than the one before", "write them growing, like 5s,30s,2m");
+    fn read_scalar(&self, text: &str) -> Result<Json, Fault> {
+        match self {
+            Self::Flag => flag(text).map(Json::from),
+            Self::Integer { min, max } => integer(text, *min, *max).map(Json::from),
+            Self::Number { min, max } => number(text, *min, *max).map(Json::from),
+            Self::Duration { min, max, bare } => duration(text, *min, *max, *bare).map(|span| json!(span)),
+            Self::Bytes { min, max } => bytes(text, *min, *max).map(Json::from),
+            Self::Word(words) => word(text, words).map(Json::from),
+            Self::Text { read, .. } => read(text).map(Json::from),
+            Self::Secret { schemes } => secret(text, schemes).map(Json::from),
+            Self::Table(_) | Self::Tables(_) | Self::List(_) | Self::Entry(_) => {
+                fault("is no single value", "write it as a list")
             }
         }
-        let names: Vec<String> = read.iter().map(element_name).collect();
-        for (position, element) in names.iter().enumerate() {
-            if names.iter().take(position).any(|earlier| earlier == element) {
-                return fault(format!("{element} is in it twice"), "name each once");
-            }
-        }
-        Ok(())
     }
+}
+
+fn read_list(kind: &Kind, elements: &[Json]) -> Result<Json, Fault> {
+    let mut read: Vec<Json> = Vec::with_capacity(elements.len());
+    for element in elements {
+        let is_plain = matches!(kind, Kind::Entry(_)) || !(element.is_object() || element.is_array());
+        if !is_plain {
+            return fault("a list of plain values is expected", "unnest it");
+        }
+        read.push(kind.read_plain(element)?);
+    }
+    let name = |value: &Json| value.get("domain").map_or_else(|| scalar_text(&kind.written(value)), scalar_text);
+    let names: Vec<String> = read.iter().map(name).collect();
+    for (position, name) in names.iter().enumerate() {
+        if names.iter().take(position).any(|earlier| earlier == name) {
+            return fault(format!("{name} is in it twice"), "name each once");
+        }
+    }
+    if matches!(kind, Kind::Duration { .. }) {
+        let pauses: Vec<Duration> = serde_json::from_value(Json::from(read.clone())).unwrap_or_default();
+        if !pauses.is_sorted_by(|a, b| a < b) {
+            return fault("each pause must be longer than the one before", "write them growing, like 5s,30s,2m");
+        }
+    }
+    Ok(Json::from(read))
+}
+
+fn read_tables(shape: &Shape, given: &Json) -> Result<Json, Vec<Fault>> {
+    let given = match given {
+        Json::String(text) => from_json(text).map_err(|fault| vec![fault])?,
+        other => other.clone(),
+    };
+    let Json::Array(elements) = given else {
+        let fix = "write each as a table of its own, with its line in double brackets: [[…]]";
+        return fault(format!("is not a list of {}s", shape.what), fix).map_err(|fault| vec![fault]);
+    };
+    let (mut tables, mut faults) = (Vec::with_capacity(elements.len()), Vec::new());
+    let mut names: Vec<String> = Vec::new();
+    for (position, element) in elements.iter().enumerate() {
+        let mut add = |field: &str, value: Option<String>, what: String, fix: String| {
+            let dot = if field.is_empty() { "" } else { "." };
+            faults.push(Fault { place: format!("[{position}]{dot}{field}"), value, what, fix });
+        };
+        let Json::Object(table) = element else {
+            add("", None, "is not a table".to_owned(), format!("give it {}", shape.names()));
+            continue;
+        };
+        let read = read_table(shape, table, &mut add);
+        if let Some(name) = read.get("name").map(scalar_text) {
+            // `a-b` and `a_b` would share a variable.
+            let key = name.replace('-', "_");
+            if names.contains(&key) {
+                let what = format!("is the name of another {} too", shape.what);
+                add("name", Some(name), what, "give each a name of its own".to_owned());
+            }
+            names.push(key);
+        }
+        tables.push(Json::from(read));
+    }
+    if faults.is_empty() { Ok(Json::from(tables)) } else { Err(faults) }
+}
+
+/// Reads a table, or only its first field. Several faults become one.
+fn read_entry(shape: &Shape, value: &Json) -> Result<Json, Fault> {
+    let table = match (value, shape.fields.first()) {
+        (Json::Object(table), _) => table.clone(),
+        (_, Some((name, kind))) => Map::from_iter([((*name).to_owned(), kind.read_plain(value)?)]),
+        (_, None) => Map::new(),
+    };
+    let (mut whats, mut fix) = (Vec::new(), None);
+    let read = read_table(shape, &table, &mut |field, _, what, advice| {
+        whats.push(format!("{field} {what}"));
+        fix.get_or_insert(advice);
+    });
+    match fix {
+        None => Ok(Json::from(read)),
+        Some(fix) => fault(format!("{} of it: {}", shape.what, whats.join("; ")), fix),
+    }
+}
+
+fn read_table(
+    shape: &Shape,
+    table: &Map<String, Json>,
+    add: &mut dyn FnMut(&str, Option<String>, String, String),
+) -> Map<String, Json> {
+    let mut read = Map::new();
+    for (name, value) in table {
+        let shown = (!value.is_object() && !value.is_array() && !sounds_secret(name)).then(|| scalar_text(value));
+        match shape.field(name) {
+            Some(kind) if kind.is_secret() => {
+                let env = shape.secret_env(&table.get("name").map(scalar_text).unwrap_or_default(), name);
+                let fix = format!("take it out; set {env}, or {env}_FILE with the path of a file that holds it");
+                add(name, None, "is a secret, and secrets stay out of this list".to_owned(), fix);
+            }
+            Some(kind) => match kind.read_plain(value) {
+                Ok(value) => {
+                    read.insert(name.clone(), value);
+                }
+                Err(fault) => add(name, shown, fault.what, fault.fix),
+            },
+            None => {
+                let fix = format!("one {} has {}", shape.what, shape.names());
+                add(name, shown, "is not a known key".to_owned(), fix);
+            }
+        }
+    }
+    for field in shape.required.iter().filter(|field| !table.contains_key(**field)) {
+        add(field, None, "is missing".to_owned(), format!("one {} needs {}", shape.what, shape.required.join(", ")));
+    }
+    read
+}
+
+fn from_json(text: &str) -> Result<Json, Fault> {
+    // The parser's message quotes only single characters.
+    serde_json::from_str(trimmed(text)?).or_else(|error| {
+        fault(format!("is not JSON ({error})"), "write a JSON array of objects, or use a configuration file")
+    })
 }
 
 /// Refuses replacement characters, which mark text that was not UTF-8.
-pub(super) fn trimmed(text: &str) -> Result<&str, Fault> {
+fn trimmed(text: &str) -> Result<&str, Fault> {
     if text.contains('\u{fffd}') { fault("is not UTF-8", "write it in UTF-8") } else { Ok(text.trim()) }
 }
 
-/// Returns the part of an element that must be unique.
-fn element_name(value: &Value) -> String {
-    value.find_ref("domain").map_or_else(|| scalar_text(value), scalar_text)
-}
-
-pub(super) fn scalar_text(value: &Value) -> String {
+pub(super) fn scalar_text(value: &Json) -> String {
     match value {
-        Value::String(_, text) => text.clone(),
-        Value::Char(_, letter) => letter.to_string(),
-        Value::Bool(_, flag) => flag.to_string(),
-        Value::Num(..) => value
-            .to_i128()
-            .map(|number| number.to_string())
-            .or_else(|| value.to_u128().map(|number| number.to_string()))
-            .or_else(|| value.to_num().and_then(|number| number.to_f64()).map(|number| number.to_string()))
-            .unwrap_or_default(),
-        Value::Empty(..) | Value::Dict(..) | Value::Array(..) => String::new(),
+        Json::String(text) => text.clone(),
+        Json::Bool(_) | Json::Number(_) => value.to_string(),
+        Json::Null | Json::Object(_) | Json::Array(_) => String::new(),
     }
 }
 
@@ -158,15 +213,15 @@ fn number(text: &str, min: f64, max: f64) -> Result<f64, Fault> {
     }
 }
 
-fn duration(text: &str, min: Duration, max: Duration, bare: Option<Bare>) -> Result<String, Fault> {
-    let example = match bare {
-        Some(Bare::Seconds) => "60 (seconds) or 1m",
-        Some(Bare::Hours) => "48 (hours) or 2d",
-        Some(Bare::Days) => "30 (days) or 720h",
-        None => "500ms, 30s, 10m, 48h or 30d",
+fn duration(text: &str, min: Duration, max: Duration, bare: Option<Bare>) -> Result<Duration, Fault> {
+    let (seconds, example) = match bare {
+        Some(Bare::Seconds) => (Some(1), "60 (seconds) or 1m"),
+        Some(Bare::Hours) => (Some(3600), "48 (hours) or 2d"),
+        Some(Bare::Days) => (Some(86_400), "30 (days) or 720h"),
+        None => (None, "500ms, 30s, 10m, 48h or 30d"),
     };
     let fix = format!("write it like {example}");
-    let bare_value = bare.and_then(|unit| text.parse::<u64>().ok()?.checked_mul(unit.seconds()));
+    let bare_value = seconds.and_then(|seconds| text.parse::<u64>().ok()?.checked_mul(seconds));
     let Some(span) = bare_value.map(Duration::from_secs).or_else(|| humantime::parse_duration(text).ok()) else {
         let without_unit = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
         return fault(if without_unit { "has no unit" } else { "is not a duration" }, fix);
@@ -177,11 +232,11 @@ fn duration(text: &str, min: Duration, max: Duration, bare: Option<Bare>) -> Res
     if span > max {
         return fault(format!("is more than {}", humantime::format_duration(max)), fix);
     }
-    Ok(plain_duration(span))
+    Ok(span)
 }
 
 /// Uses the largest unit that divides the span: `30d` is clearer than months and days.
-fn plain_duration(span: Duration) -> String {
+pub(super) fn duration_text(span: Duration) -> String {
     let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s"), (1, "ms")];
     let millis = span.as_millis();
     if millis == 0 || !span.subsec_nanos().is_multiple_of(1_000_000) {
@@ -247,9 +302,25 @@ fn line(text: &str, fits: impl Fn(char) -> bool, longest: usize, what: &str) -> 
     Ok(text.to_owned())
 }
 
+pub(super) fn text(given: &str) -> Result<String, Fault> {
+    line(given, |c| !c.is_control(), 1000, "one line of text")
+}
+
+pub(super) fn header(given: &str) -> Result<String, Fault> {
+    line(given, |c| matches!(c, ' '..='~'), 1000, "printable ASCII")
+}
+
+pub(super) fn path(given: &str) -> Result<String, Fault> {
+    line(given, |c| c != '\0', 4096, "a path")
+}
+
+pub(super) fn lines(given: &str) -> Result<String, Fault> {
+    line(given, |c| !c.is_control() || c.is_whitespace(), 20_000, "text")
+}
+
 /// Limits the length: AMQP short strings have at most 255 bytes, and the daemon appends `.retry.<delay>` to queue
 /// names.
-fn name(text: &str) -> Result<String, Fault> {
+pub(super) fn name(text: &str) -> Result<String, Fault> {
     let fix = "write a name like enrichment_queue, without spaces";
     if text.starts_with("amq.") {
         return fault("begins with amq., which the broker keeps for itself", fix);
@@ -260,7 +331,7 @@ fn name(text: &str) -> Result<String, Fault> {
     Ok(text.to_owned())
 }
 
-fn base_url(text: &str) -> Result<String, Fault> {
+pub(super) fn base_url(text: &str) -> Result<String, Fault> {
     let fix = "write an origin with an optional prefix, like https://api.example.org/prefix";
     let url = match Url::parse(text) {
         Ok(url) => url,
@@ -279,7 +350,7 @@ fn base_url(text: &str) -> Result<String, Fault> {
 }
 
 /// Accepts also browser extensions, which have their own schemes.
-fn origin(text: &str) -> Result<String, Fault> {
+pub(super) fn origin(text: &str) -> Result<String, Fault> {
     let is_extension = |url: &Url| matches!(url.scheme(), "chrome-extension" | "moz-extension") && url.has_host();
     match Url::parse(text) {
         Ok(url) if is_extension(&url) => Ok(url.to_string()),
@@ -287,7 +358,7 @@ fn origin(text: &str) -> Result<String, Fault> {
     }
 }
 
-fn page_url(text: &str) -> Result<String, Fault> {
+pub(super) fn page_url(text: &str) -> Result<String, Fault> {
     let fix = "write whole addresses, like https://example.org/rss.xml";
     match Url::parse(text) {
         Ok(url) if !matches!(url.scheme(), "http" | "https") => fault("is neither http nor https", fix),
@@ -300,7 +371,7 @@ fn page_url(text: &str) -> Result<String, Fault> {
     }
 }
 
-fn slug(text: &str) -> Result<String, Fault> {
+pub(super) fn slug(text: &str) -> Result<String, Fault> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if text.is_empty() || text.len() > 60 || !text.chars().all(fits) {
         return fault("is not a short name", "write 1 to 60 of a-z, 0-9, - and _");
@@ -308,7 +379,7 @@ fn slug(text: &str) -> Result<String, Fault> {
     Ok(text.to_ascii_lowercase())
 }
 
-fn address(text: &str) -> Result<String, Fault> {
+pub(super) fn address(text: &str) -> Result<String, Fault> {
     let numeric = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
     match numeric.parse::<SocketAddr>() {
         Ok(address) => Ok(address.to_string()),
@@ -316,7 +387,7 @@ fn address(text: &str) -> Result<String, Fault> {
     }
 }
 
-fn log_filter(text: &str) -> Result<String, Fault> {
+pub(super) fn log_filter(text: &str) -> Result<String, Fault> {
     match tracing_subscriber::EnvFilter::builder().parse(text) {
         Ok(_filter) => Ok(text.to_owned()),
         Err(error) => fault(format!("is not a log filter ({error})"), "write it like info or info,corroborate=debug"),
@@ -324,22 +395,19 @@ fn log_filter(text: &str) -> Result<String, Fault> {
 }
 
 /// Checks a secret. No message contains a part of it.
-fn secret(text: &str, kind: SecretKind) -> Result<String, Fault> {
+fn secret(text: &str, schemes: &[&str]) -> Result<String, Fault> {
     if text.is_empty() {
         return fault("is empty", "write the value, or leave the variable out");
     }
-    let (schemes, example): (&[&str], &str) = match kind {
-        SecretKind::Postgres => (&["postgres", "postgresql"], "postgres://user:password@host/database"),
-        SecretKind::Amqp => (&["amqp", "amqps"], "amqp://user:password@host/%2f"),
-        SecretKind::Header => {
-            return if text.chars().all(|c| c.is_ascii_graphic()) {
-                Ok(text.to_owned())
-            } else {
-                fault("holds spaces or characters outside ASCII", "copy the key alone, without quotes and line breaks")
-            };
-        }
+    let Some(scheme) = schemes.first() else {
+        return if text.chars().all(|c| c.is_ascii_graphic()) {
+            Ok(text.to_owned())
+        } else {
+            fault("holds spaces or characters outside ASCII", "copy the key alone, without quotes and line breaks")
+        };
     };
-    let fix = format!("write it like {example}; percent-encode special characters of the password");
+    let fix =
+        format!("write it like {scheme}://user:password@host/name; percent-encode special characters of the password");
     match Url::parse(text) {
         Ok(url) if schemes.contains(&url.scheme()) => Ok(text.to_owned()),
         Ok(_other_scheme) => fault(format!("does not begin with {}://", schemes.join(":// or ")), fix),
@@ -347,46 +415,6 @@ fn secret(text: &str, kind: SecretKind) -> Result<String, Fault> {
     }
 }
 
-/// Reads a name, or a table with `domain` and its properties.
-fn domain(value: &Value) -> Result<Value, Fault> {
-    let mut entry = Dict::new();
-    let name = match value {
-        Value::Dict(_, table) => {
-            for (field, given) in table {
-                match field.as_str() {
-                    "domain" => {}
-                    "source_type" => {
-                        let kind = SourceType::parse(&scalar_text(given));
-                        let Some(kind) = kind else {
-                            let known: Vec<&str> = SourceType::ALL.iter().map(|kind| kind.as_str()).collect();
-                            return fault("the source_type is not known", format!("choose from {}", known.join(", ")));
-                        };
-                        entry.insert(field.clone(), Value::from(kind.as_str()));
-                    }
-                    "credibility" => {
-                        entry.insert(field.clone(), Value::from(number(&scalar_text(given), 0.0, 1.0)?));
-                    }
-                    "why" => {
-                        let why = line(&scalar_text(given), |c| !c.is_control(), 1000, "one line of text")?;
-                        entry.insert(field.clone(), Value::from(why));
-                    }
-                    other => {
-                        return fault(
-                            format!("an entry holds {other}, which is not known"),
-                            "an entry has domain, source_type, credibility and why",
-                        );
-                    }
-                }
-            }
-            table.get("domain").map(scalar_text).unwrap_or_default()
-        }
-        other => scalar_text(other),
-    };
-    match normalize_domain(&name) {
-        Ok(name) => {
-            entry.insert("domain".to_owned(), Value::from(name));
-            Ok(Value::from(entry))
-        }
-        Err(error) => fault(error.to_string(), "name domains without path"),
-    }
+pub(super) fn domain(text: &str) -> Result<String, Fault> {
+    normalize_domain(text).or_else(|error| fault(error.to_string(), "name domains without path"))
 }

@@ -13,6 +13,9 @@ use crate::telemetry::metrics;
 /// Channels that are searched for; three are shown.
 const MAX_CHANNELS: i64 = 10;
 
+/// Longest time between items of different channels that report one story.
+const SIMILAR_ITEM_WINDOW: TimeDelta = TimeDelta::hours(48);
+
 /// Returns the other channels in upstream's order or by similarity, each once.
 pub(super) async fn channels(
     services: &Services,
@@ -26,7 +29,6 @@ pub(super) async fn channels(
         item.cluster_members.iter().map(|member| member.channel.clone()).collect()
     } else if item.channel.is_some() && normal.embedding.iter().any(|value| *value != 0.0) {
         let settings = &services.settings;
-        let window = TimeDelta::from_std(settings.similar_item_window).unwrap_or(TimeDelta::zero());
         let similar = services
             .store
             .similar_items(
@@ -34,7 +36,7 @@ pub(super) async fn channels(
                 &normal.embedder,
                 &own,
                 &item.item_id,
-                journal.evaluated_at - window,
+                journal.evaluated_at - SIMILAR_ITEM_WINDOW,
                 settings.similar_item_threshold,
                 MAX_CHANNELS,
             )

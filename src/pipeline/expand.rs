@@ -3,6 +3,7 @@
 //! traced.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -12,7 +13,6 @@ use url::Url;
 
 use super::candidate::Candidate;
 use super::read::{EXPIRY_MARGIN, one};
-use super::services::LinkSettings;
 use super::{Journal, PipelineError, Request, Services};
 use crate::domain::Item;
 use crate::domain::item::{ItemSource, ItemSourceKind};
@@ -23,6 +23,16 @@ use crate::reading::{canonical_url, registered_domain};
 use crate::store::StoredSource;
 
 const LINK: &str = "link";
+
+/// The first links of an item: a digest with twenty links would be twenty stories.
+const MAX_LINKS: usize = 3;
+
+/// For one link, and for all of an item. A slow page must not cost the item its search.
+const LINK_TIMEOUT: Duration = Duration::from_secs(5);
+const LINKS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Characters used of a page: news states the main fact first.
+const MAX_CHARS: usize = 6_000;
 
 /// Parallel reads: links are often on one host.
 const AT_ONCE: usize = 2;
@@ -39,9 +49,11 @@ pub(super) async fn expand(
     request: &Request,
     journal: &Journal,
 ) -> Result<Option<Request>, PipelineError> {
-    let Some(settings) = services.settings.links.as_ref().filter(|_| !request.shed) else { return Ok(None) };
-    let (item, most) = (request.item.clone(), settings.most);
-    let links = services.on_thread(move || links(&item, most)).await?;
+    if !services.settings.expands_links || request.shed {
+        return Ok(None);
+    }
+    let item = request.item.clone();
+    let links = services.on_thread(move || links(&item, MAX_LINKS)).await?;
     if links.is_empty() {
         return Ok(None);
     }
@@ -56,10 +68,10 @@ pub(super) async fn expand(
         [] => Vec::new(),
         keys => services.store.sources_by_url(keys, journal.evaluated_at, EXPIRY_MARGIN).await?,
     };
-    let until = journal.ask_until.min(Instant::now() + settings.total);
+    let until = journal.ask_until.min(Instant::now() + LINKS_TIMEOUT);
     let mut reading: Vec<BoxFuture<'_, Option<ItemSource>>> = Vec::with_capacity(wanted.len());
     for url in &wanted {
-        reading.push(linked(services, url, &stored, &rules, settings, until, journal).boxed());
+        reading.push(linked(services, url, &stored, &rules, until, journal).boxed());
     }
     let read: Vec<Option<ItemSource>> = stream::iter(reading).buffered(AT_ONCE).collect().await;
     let sources: Vec<ItemSource> = read.into_iter().flatten().collect();
@@ -77,7 +89,6 @@ async fn linked(
     url: &Url,
     stored: &[StoredSource],
     rules: &DomainRules,
-    settings: &LinkSettings,
     until: Instant,
     journal: &Journal,
 ) -> Option<ItemSource> {
@@ -95,12 +106,12 @@ async fn linked(
     let domain = registered_domain(key.host_str().unwrap_or_default());
     let candidate = Candidate { url: key.clone(), hit, domain, about: true };
     let now = Instant::now();
-    let until = until.min(now + settings.per_link);
+    let until = until.min(now + LINK_TIMEOUT);
     // Degradations here are not the item's.
     let own = Journal {
         ask_until: until,
         is_rejudging: journal.is_rejudging,
-        ..Journal::new(now, settings.per_link, journal.evaluated_at)
+        ..Journal::new(now, LINK_TIMEOUT, journal.evaluated_at)
     };
     let cached = services.page_cache.get(key.as_str()).await.filter(|page| page.expires_at > journal.evaluated_at);
     let known = stored.iter().find(|source| source.url == key.as_str());
@@ -119,7 +130,7 @@ async fn linked(
     }
     let title = page.title.iter().filter(|title| !page.text.starts_with(title.as_str()));
     let whole = title.map(String::as_str).chain([page.text.as_str()]).collect::<Vec<_>>().join("\n\n");
-    let text: String = whole.chars().take(settings.characters).collect();
+    let text: String = whole.chars().take(MAX_CHARS).collect();
     if text.chars().count() < LEAST_CHARS {
         journal.trace(format!("expand: {url} was not read: it has hardly a text"));
         return None;

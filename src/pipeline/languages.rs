@@ -14,6 +14,7 @@ use super::claims::Claim;
 use super::normalise::NormalisedItem;
 use super::queries::{ForeignQuery, room_for_others, translated};
 use super::{Journal, PipelineError, Services, translate};
+use crate::config::LanguageRule;
 use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
 use crate::language::tokens;
@@ -30,14 +31,6 @@ pub struct LanguagePolicy {
     pub rules: Vec<LanguageRule>,
     /// Adds English for items in neither English nor Russian, or uncertain ones.
     pub into_english: bool,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LanguageRule {
-    pub name: String,
-    pub channels: Vec<String>,
-    pub keywords: Vec<String>,
-    pub languages: Vec<String>,
 }
 
 impl LanguageRule {
@@ -165,7 +158,7 @@ pub(super) async fn in_other_languages(
         let (language, name) = (wanted.language.as_str(), translator.name());
         match translation.outcome {
             Ok(Some(text)) => {
-                let Some(foreign) = translated(&text, language, claim, item, services.settings.search_results) else {
+                let Some(foreign) = translated(&text, language, claim, item, services.settings.search_results()) else {
                     continue;
                 };
                 searched.push(wanted.to_string());

@@ -77,12 +77,12 @@ pub use commit::signal_event;
 pub use context::{DigestEvidence, channels_shown, digest_also_reported, digest_evidence};
 pub use decide::BY_FACT_CHECK;
 pub use item_locks::ItemLocks;
-pub use languages::{LanguagePolicy, LanguageRule};
+pub use languages::LanguagePolicy;
 pub use page::PreparedPage;
 pub use progress::{Progress, Watcher};
 pub use provider_standing::ProviderStanding;
 pub use retrieve::Latencies;
-pub use services::{LinkSettings, Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
+pub use services::{Listeners, Pilot, RulesHandle, SearchProviders, Services, Settings, WebhookTarget};
 pub use steps::{Gatherers, Steps};
 
 #[derive(Debug, Clone)]

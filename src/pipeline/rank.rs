@@ -20,6 +20,12 @@ use crate::judging::kindred;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
+/// Per claim. More do not change the verdict, and judging costs most.
+const JUDGED_PASSAGES: usize = 8;
+
+/// Of these per independent source. Copies of one wire story are one source.
+const PASSAGES_PER_GROUP: usize = 2;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
     pub(crate) read: ReadPage,
@@ -57,13 +63,13 @@ pub(super) async fn rank(
     let readable = pages.read.iter().filter(|read| read.page.failure.is_none()).collect();
     let shelf = Shelf::new(readable, &pages.rules, &item);
     let checkable: Vec<&Claim> = claims.iter().filter(|claim| claim.checkable()).collect();
-    let per_page = settings.passages_per_claim.div_ceil(settings.max_sources.max(1));
-    let scored = scored(services, &checkable, &shelf, per_page, settings.passages_per_claim, journal).await?;
+    let per_page = settings.passages_per_claim().div_ceil(settings.max_sources.max(1));
+    let scored = scored(services, &checkable, &shelf, per_page, settings.passages_per_claim(), journal).await?;
     let mut scored = scored.into_iter();
     let mut ranked: Vec<Vec<Ranked>> = claims
         .iter()
         .map(|claim| if claim.checkable() { scored.next().unwrap_or_default() } else { Vec::new() })
-        .map(|all| pick(all, settings.judged_passages, settings.passages_per_group))
+        .map(|all| pick(all, JUDGED_PASSAGES, PASSAGES_PER_GROUP))
         .collect();
     let claims: Vec<&Claim> = claims.iter().collect();
     made_readable(services, &claims, &mut ranked, journal).await?;

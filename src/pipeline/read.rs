@@ -76,6 +76,9 @@ pub(crate) struct RetrievalResult {
     pub(crate) searched: bool,
 }
 
+/// How long an unreadable page is not fetched again.
+const UNREADABLE_TTL: TimeDelta = TimeDelta::minutes(10);
+
 /// Minimum age at which a re-evaluation reads a page again.
 const MIN_REFETCH_AGE: std::time::Duration = std::time::Duration::from_mins(10);
 
@@ -335,7 +338,7 @@ async fn fetch(
         return restored(services, source, &candidate.url, now).await.map_err(|_busy| FetchError::ReadersBusy);
     }
     let Some(failure) = PageFailure::of(&error) else { return Err(error) };
-    let mut page = failed(services, candidate, failure, now);
+    let mut page = failed(candidate, failure, now);
     if let FetchError::HostResting { rest, .. } = error {
         // Until the host may be queried again.
         page.expires_at = page.expires_at.min(now + EXPIRY_MARGIN + TimeDelta::from_std(rest).unwrap_or_default());
@@ -358,7 +361,7 @@ async fn restored(
         Err(error) => {
             let failure = PageFailure::of_parsing(error).ok_or(error)?;
             tracing::warn!(%url, reason = failure.as_str(), "stored page was not parsed");
-            Ok(unparsed(source, url, failure, now, failure_expiry(services, now)))
+            Ok(unparsed(source, url, failure, now, failure_expiry(now)))
         }
     }
 }
@@ -395,7 +398,7 @@ async fn prepare(
     now: DateTime<Utc>,
 ) -> Result<PreparedPage, FetchError> {
     metrics::page_read(fetched.body.len());
-    let (expires_at, failed_until) = (expiry(services, now), failure_expiry(services, now));
+    let (expires_at, failed_until) = (expiry(services, now), failure_expiry(now));
     let wanted = candidate.clone();
     if reading::led_home(&candidate.url, &fetched.final_url) {
         return Ok(empty_page(&wanted, PageFailure::Junk(Junk::SoftNotFound), now, failed_until));
@@ -418,7 +421,7 @@ async fn prepare(
         Err(error) => match PageFailure::of_parsing(error) {
             Some(failure) => {
                 tracing::warn!(url = %candidate.url, reason = failure.as_str(), "page was not parsed");
-                Ok(failed(services, candidate, failure, now))
+                Ok(failed(candidate, failure, now))
             }
             None => Err(FetchError::ReadersBusy),
         },
@@ -429,12 +432,12 @@ fn expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
     now + TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30))
 }
 
-fn failure_expiry(services: &Services, now: DateTime<Utc>) -> DateTime<Utc> {
-    now + TimeDelta::from_std(services.settings.negative_ttl).unwrap_or(TimeDelta::hours(1)) + EXPIRY_MARGIN
+fn failure_expiry(now: DateTime<Utc>) -> DateTime<Utc> {
+    now + UNREADABLE_TTL + EXPIRY_MARGIN
 }
 
-fn failed(services: &Services, candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
-    empty_page(candidate, why, now, failure_expiry(services, now))
+fn failed(candidate: &Candidate, why: PageFailure, now: DateTime<Utc>) -> PreparedPage {
+    empty_page(candidate, why, now, failure_expiry(now))
 }
 
 #[cfg(test)]

@@ -35,32 +35,21 @@ pub struct Settings {
     pub claims_per_item: usize,
     pub queries_per_claim: usize,
     pub languages: LanguagePolicy,
-    /// Embedded passages, over `max_sources` pages.
-    pub passages_per_claim: usize,
-    pub judged_passages: usize,
     /// Per claim.
     pub translated_passages: usize,
     /// Per item.
     pub translated_chars: usize,
-    pub passages_per_group: usize,
     /// Per item, for all claims.
     pub passages_shown: usize,
     pub scoring: Scoring,
     pub evidence_ttl: Duration,
-    pub negative_ttl: Duration,
     /// Older stored pages are fetched again.
     pub page_ttl: Duration,
     pub dedup_similarity: f64,
-    pub similar_item_window: Duration,
     pub similar_item_threshold: f64,
-    /// Minimum mean relevance of stored evidence that decides alone.
-    pub sufficient_relevance: f64,
-    /// Maximum age of stored evidence that decides a changeable claim alone.
-    pub sufficient_age: Duration,
     /// `None` without a broker.
     pub results_exchange: Option<String>,
     pub webhooks: Vec<WebhookTarget>,
-    pub search_results: usize,
     /// Repeats finished requests without a message id: a recording must be complete.
     pub redo: bool,
     /// Per item.
@@ -68,11 +57,21 @@ pub struct Settings {
     pub llm_usd_per_item: f64,
     /// After retrieval starts.
     pub llm_search_after: Duration,
-    /// `None`: linked pages are not read.
-    pub links: Option<LinkSettings>,
+    /// Pages that an item links to are read.
+    pub expands_links: bool,
 }
 
 impl Settings {
+    /// Returns the number of search results per query: enough to choose the pages.
+    pub fn search_results(&self) -> usize {
+        self.max_sources.max(15)
+    }
+
+    /// Returns the number of embedded passages, over `max_sources` pages. Four hold a page's statements about a claim.
+    pub fn passages_per_claim(&self) -> usize {
+        (self.max_sources * 4).max(20)
+    }
+
     pub fn listeners(&self) -> Listeners {
         Listeners { results_exchange: self.results_exchange.clone(), webhooks: self.webhooks.clone() }
     }
@@ -96,17 +95,6 @@ pub struct Listeners {
     /// `None` without a broker.
     pub results_exchange: Option<String>,
     pub webhooks: Vec<WebhookTarget>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LinkSettings {
-    /// Per item.
-    pub most: usize,
-    /// For one page, and all of an item.
-    pub per_link: Duration,
-    pub total: Duration,
-    /// Per page.
-    pub characters: usize,
 }
 
 /// Channels of the pilot; `None` covers every item.

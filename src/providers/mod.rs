@@ -13,8 +13,8 @@
 //!    only the outermost container of a response; success depends on status, content and shape.
 //! 2. In its `tests.rs`: `contract::keeps_the_contract_with`, with its responses for a throttle, a used-up quota and a
 //!    bad key.
-//! 3. In `config`: `SearchProvider` and `Providers` (`model.rs`), keys and variables (`names.rs`), required
-//!    combinations (`checks.rs`), and a section with reasons in `config/default.toml`.
+//! 3. In `config`: `SearchProvider` and `ProvidersConfig` (`settings.rs`), required combinations (`checks.rs`), and a section
+//!    with variables and reasons in `config/default.toml`.
 //! 4. In `app/build`: its construction (`providers.rs`) and its key among the secrets (`mod.rs`).
 //! 5. In `telemetry/catalogue.rs`: its label. In `judging/labels.rs`: its display name.
 //! 6. Run `UPDATE_DOCS=1 cargo nextest run --lib docs_providers`. Tests report what is missing.

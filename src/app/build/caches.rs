@@ -17,6 +17,9 @@ use crate::pipeline::PreparedPage;
 use crate::providers::Answer;
 use crate::store::Store;
 
+/// Fact-check responses in memory, in front of the table in the store. They are small.
+const FACT_CHECK_ENTRIES: u64 = 10_000;
+
 pub(super) struct Caches<'a> {
     pub(super) config: &'a Config,
     pub(super) usage: &'a Arc<OutboundObserver>,
@@ -27,11 +30,7 @@ pub(super) struct Caches<'a> {
 
 impl Caches<'_> {
     pub(super) fn search(&self) -> SearchCache<Answer> {
-        let settings = AnswerCacheSettings {
-            capacity: self.config.cache.search_entries,
-            ttl: self.config.cache.search_ttl,
-            empty_ttl: self.config.cache.empty_ttl,
-        };
+        let settings = AnswerCacheSettings { empty_ttl: self.config.cache.empty_ttl, ..AnswerCacheSettings::default() };
         let form: Form<Answer> = Form {
             write: |answer| answer.is_whole().then(|| serde_json::to_value(answer)).transpose(),
             read: |value| serde_json::from_value(value),
@@ -42,7 +41,7 @@ impl Caches<'_> {
     /// Builds the cache of fact-checks. The shared table stores only the reviews.
     pub(super) fn fact_check(&self) -> FactCheckCache<Answer> {
         let settings = AnswerCacheSettings {
-            capacity: self.config.cache.fact_check_entries,
+            capacity: FACT_CHECK_ENTRIES,
             ttl: self.config.fact_check.cache_ttl,
             empty_ttl: self.config.cache.empty_ttl,
         };
@@ -55,11 +54,8 @@ impl Caches<'_> {
 
     pub(super) fn language_model(&self) -> AnswerCache<Value> {
         let ttl = self.config.llm.answer_ttl;
-        let settings = AnswerCacheSettings {
-            capacity: self.config.cache.search_entries,
-            ttl,
-            empty_ttl: self.config.cache.empty_ttl,
-        };
+        let settings =
+            AnswerCacheSettings { ttl, empty_ttl: self.config.cache.empty_ttl, ..AnswerCacheSettings::default() };
         let is_brief = |answer: &Value| answer.get("urls").and_then(Value::as_array).is_some_and(Vec::is_empty);
         let form: Form<Value> = Form { write: |answer| Ok(Some(answer.clone())), read: Ok };
         AnswerCache::new("llm", settings, is_brief, self.level(form), observer(self.usage))

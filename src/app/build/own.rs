@@ -14,6 +14,19 @@ use crate::pipeline::{Gatherers, SearchProviders};
 use crate::providers::{api, corpus, database, feeds, gatherer};
 use crate::store::{ExternalDatabase, ExternalSettings};
 
+/// Longer files are generated or not text.
+const MAX_FILE_BYTES: u64 = 512 * 1024;
+/// Text of one folder in memory. Further files are omitted, and a warning names the folder.
+const MAX_FOLDER_BYTES: usize = 64 * 1024 * 1024;
+/// Each check for changed files costs one file status per file.
+const RESCAN_INTERVAL: Duration = Duration::from_mins(1);
+/// The operator's server cancels longer queries.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections to the operator's server, in addition to those of the daemon's own database.
+const QUERY_CONNECTIONS: u32 = 4;
+/// Largest response to one query.
+const MAX_QUERY_BYTES: usize = 256 * 1024;
+
 /// Builds the configured sources. An invalid setting stops the start.
 pub(super) fn build(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppError> {
     folders(parts, found)?;
@@ -53,15 +66,15 @@ fn folders(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErro
             include: one.include,
             exclude: one.exclude,
             credibility: one.credibility.unwrap_or(config.credibility),
-            max_file_bytes: config.max_file_bytes,
-            max_bytes: config.max_bytes,
+            max_file_bytes: MAX_FILE_BYTES,
+            max_bytes: MAX_FOLDER_BYTES,
         })
         .collect();
     if folders.is_empty() {
         found.unconfigured.push(corpus::PROFILE.name);
         return Ok(());
     }
-    let settings = corpus::CorpusSettings { folders, rescan: config.rescan };
+    let settings = corpus::CorpusSettings { folders, rescan: RESCAN_INTERVAL };
     let built =
         corpus::new(settings, gate(parts, corpus::gate_settings)).map_err(|error| setup("providers.corpus", error))?;
     found.own.push(Arc::new(built));
@@ -76,8 +89,7 @@ fn endpoints(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppEr
     }
     let habits = api::gate_settings(parts.gates.config.enrichment.provider_cooldown);
     let endpoints = config.endpoints.iter().map(|one| {
-        let (timeout, max_bytes) = (config.timeout, config.max_bytes);
-        let settings = GateSettings { rpm: one.rpm.get(), timeout, max_bytes, ..habits.clone() };
+        let settings = GateSettings { rpm: one.rpm.get(), ..habits.clone() };
         let gate = parts.gates.place(settings, &one.name, Identity::new(one.url.as_str(), one.api_key.as_ref()));
         (one.clone(), gate)
     });
@@ -94,12 +106,12 @@ fn database(parts: &Parts<'_>, found: &mut SearchProviders) -> Result<(), AppErr
         return Ok(());
     };
     let settings =
-        ExternalSettings { pool_size: config.pool_size, timeout: config.timeout, max_bytes: config.max_bytes };
+        ExternalSettings { pool_size: QUERY_CONNECTIONS, timeout: QUERY_TIMEOUT, max_bytes: MAX_QUERY_BYTES };
     let bad = |error: &dyn std::fmt::Display| setup("providers.database", error);
     let external = ExternalDatabase::new(url, settings).map_err(|error| bad(&error))?;
     let habits = database::gate_settings(parts.gates.config.enrichment.provider_cooldown);
     // The server limits the query; the rest is for connecting.
-    let settings = GateSettings { timeout: config.timeout * 2, ..habits };
+    let settings = GateSettings { timeout: QUERY_TIMEOUT * 2, ..habits };
     // The URL contains the password.
     let address = ApiKey::from(url.clone());
     let gate = parts.gates.place(settings, &config.name, Identity::new("", Some(&address)));

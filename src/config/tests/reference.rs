@@ -1,45 +1,31 @@
-//! Compares the reference manual, the table of keys and their uses.
+//! Compares the reference manual, the tables of the tree and their uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::super::kind::{DEFAULT_TOML, Fields};
 use super::super::*;
 
 #[test]
-fn the_reference_documents_every_key_and_names_its_variable() {
-    let mut table = String::new();
-    let mut comment = String::new();
-    let mut documented = BTreeSet::new();
-    for line in DEFAULT_TOML.lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            name.clone_into(&mut table);
-            comment.clear();
-            continue;
-        }
-        let bare = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
-        let is_key = !line.starts_with(' ') && bare.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
-        if is_key && !line.starts_with("# ") {
-            let (name, _) = bare.split_once(" = ").unwrap();
-            let path = if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") };
-            assert!(!comment.is_empty(), "{path} has no comment above it");
-            let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path} is not in the table"));
-            if !key.env().starts_with("CORROBORATE_") || key.path == "data_dir" {
-                assert!(
-                    path.starts_with("providers.google") || comment.contains(&format!("[{}]", key.env())),
-                    "{path}"
-                );
+fn the_reference_describes_every_field_and_marks_secrets() {
+    fn paths(fields: Fields, prefix: &str, found: &mut BTreeSet<String>) {
+        for (name, kind) in fields {
+            match kind {
+                Kind::Table(fields) => paths(fields, &format!("{prefix}{name}."), found),
+                _ => drop(found.insert(format!("{prefix}{name}"))),
             }
-            assert_eq!(comment.contains("Secret."), key.is_secret(), "{path}");
-            documented.insert(path);
-            comment.clear();
-        } else if let Some(text) = line.strip_prefix("# ") {
-            comment.push_str(text);
-            comment.push(' ');
         }
     }
+    let mut fields = BTreeSet::new();
+    paths(Config::FIELDS, "", &mut fields);
+    // Only one provider restricts the use of its keys.
+    fields.retain(|path| !path.ends_with(".licensed") || path == "providers.newsapi.licensed");
+    let documented: BTreeSet<String> = KEYS.iter().map(|key| key.path.clone()).collect();
+    assert_eq!(fields, documented);
     for key in KEYS.iter() {
-        assert!(documented.contains(key.path), "{} is not documented in config/default.toml", key.path);
+        assert!(key.help.len() > 3, "{} has no comment above it", key.path);
     }
+    assert_eq!(DEFAULT_TOML.matches("\n# Secret. ").count(), KEYS.iter().filter(|key| key.is_secret()).count());
 }
 
 /// The words of all source files outside this module, without tests.
@@ -72,7 +58,7 @@ fn every_key_is_read_by_something() {
         let field = key.path.rsplit('.').next().unwrap();
         // Read through functions of this module.
         let by_function = matches!(
-            key.path,
+            key.path.as_str(),
             "data_dir"
                 | "enrichment.allowlist_domains"
                 | "enrichment.denylist_domains"

@@ -15,7 +15,7 @@ fn a_secret_may_come_from_a_file_and_only_from_one_place() {
     let shown = show(&loaded).into_iter().find(|shown| shown.key == "amqp.url").unwrap();
     assert_eq!((shown.value.as_str(), shown.from), ("set", Source::SecretFile("AMQP_URL_FILE".into())));
     for key in KEYS.iter().filter(|key| key.is_secret()) {
-        let (name, twin) = (key.env().into_owned(), format!("{}_FILE", key.env()));
+        let (name, twin) = (key.env().to_owned(), format!("{}_FILE", key.env()));
         let text = error(&[(&name, "amqp://x/"), (&twin, &path)]);
         assert_eq!(text, format!("{name}: is set, and {twin} too; set one of the two"));
     }
@@ -61,11 +61,10 @@ fn no_secret_is_ever_shown() {
     const SECRET: &str = "5ecretVALUE77xyz";
     for key in KEYS.iter().filter(|key| key.is_secret()) {
         let value = match key.kind {
-            Kind::Secret(SecretKind::Postgres) => format!("postgres://u:{SECRET}@h/d"),
-            Kind::Secret(SecretKind::Amqp) => format!("amqp://u:{SECRET}@h/"),
+            Kind::Secret { schemes: [scheme, ..] } => format!("{scheme}://u:{SECRET}@h/d"),
             _ => SECRET.to_owned(),
         };
-        let loaded = load_env(&[(&key.env(), &value)]).unwrap();
+        let loaded = load_env(&[(key.env(), &value)]).unwrap();
         let shown = format!("{loaded:?} {:?} {:?}", loaded.config, show(&loaded));
         assert!(!shown.contains(SECRET), "{} shows itself", key.path);
         assert!(show(&loaded).iter().any(|shown| shown.key == key.path && shown.value == "set"));
@@ -78,7 +77,7 @@ fn no_secret_is_ever_shown() {
             load_file(&format!("[{table}]\n{last} = \"{value}\"\n"), &[]).map(|_| ()),
             load_file(&format!("[{table}]\n{last}x = \"{value}\"\n"), &[]).map(|_| ()),
             load_env(&[(&misspelt, &value)]).map(|_| ()),
-            load_env(&[(&key.env(), &format!("{SECRET} \u{7f}"))]).map(|_| ()),
+            load_env(&[(key.env(), &format!("{SECRET} \u{7f}"))]).map(|_| ()),
             load_env(&[("ENRICHMENT_MY_PASSWORD", &value), (&missing, &value)]).map(|_| ()),
         ];
         for result in errors {

@@ -2,6 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
+use super::super::kind::{Fault, KEY, SLUG, Shape, URL, count};
 use super::super::*;
 use super::{load_env, load_file};
 
@@ -93,4 +94,53 @@ fn schema_has_fields_without_secrets_when_table_is_described() {
     assert_eq!(items["required"], serde_json::json!(["name", "url", "path", "statement"]));
     assert!(items["properties"]["rpm"]["maximum"].is_u64() && items["properties"].get("api_key").is_none());
     assert_eq!(items["x-secrets"][0]["env"], "ENRICHMENT_API_<NAME>_API_KEY");
+}
+
+static SHAPE: Shape = Shape {
+    what: "thing",
+    secret_prefix: "THING",
+    fields: &[("name", SLUG), ("url", URL), ("rpm", count(1, 9)), ("api_key", KEY)],
+    required: &["name", "url"],
+};
+
+fn problems(json: &str) -> Vec<String> {
+    let faults = Kind::Tables(&SHAPE).read(&json.into()).unwrap_err();
+    let line = |fault: Fault| {
+        let value = fault.value.map_or_else(String::new, |value| format!(" = {value:?}"));
+        format!("things{}{value}: {}; {}", fault.place, fault.what, fault.fix)
+    };
+    faults.into_iter().map(line).collect()
+}
+
+#[test]
+fn reader_names_place_of_each_problem_when_tables_are_wrong() {
+    let lines = problems(
+        r#"[{"name":"a","url":"ftp://x","rpm":10}, {"nmae":"b"}, 7, {"name":"A","url":"http://x"},
+            {"name":"c","url":"http://x","api_key":"5ecret"}]"#,
+    );
+    let expected = [
+        "things[0].rpm = \"10\": is more than 9",
+        "things[0].url = \"ftp://x\": is neither http nor https",
+        "things[1].nmae = \"b\": is not a known key; one thing has name, url, rpm",
+        "things[1].name: is missing",
+        "things[1].url: is missing",
+        "things[2]: is not a table",
+        "things[3].name = \"a\": is the name of another thing too",
+        "things[4].api_key: is a secret",
+    ];
+    assert_eq!(lines.len(), expected.len(), "{lines:#?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.starts_with(expected), "{line}");
+    }
+    assert!(lines.last().unwrap().contains("THING_C_API_KEY_FILE") && !lines.concat().contains("5ecret"));
+}
+
+#[test]
+fn error_shows_syntax_when_value_is_no_list_of_tables() {
+    for json in [r#"{"name":"a"}"#, "7", "\"x\""] {
+        assert!(problems(json).concat().contains("[[…]]"), "{json}");
+    }
+    assert!(problems("[{").concat().contains("is not JSON"));
+    assert!(Kind::Tables(&SHAPE).read(&r#"[{"name":"My-Thing","url":"http://x"}]"#.into()).is_ok());
+    assert_eq!(SHAPE.secret_env("my-thing", "api_key"), "THING_MY_THING_API_KEY");
 }

@@ -32,6 +32,14 @@ use crate::providers::{Hit, Query};
 /// Stored pages per claim; all of them are judged.
 const CANDIDATES: usize = 20;
 
+/// Mean relevance from which stored evidence settles a claim without a search, over each independent source's best
+/// passage: twice the relevance floor.
+const SUFFICIENT_RELEVANCE: f64 = 0.6;
+
+/// Longest time since a stored page was read, if it settles a claim without a search. Claims about a past day and lasting
+/// knowledge are exempt. An example is the holder of an office: newspapers report a change the next morning.
+const SUFFICIENT_AGE: TimeDelta = TimeDelta::hours(24);
+
 #[derive(Debug, Default)]
 pub(super) struct StoredPages {
     pub(super) pages: Vec<ReadPage>,
@@ -234,13 +242,12 @@ async fn gate(
     let half_life_days = quality::half_life_days(&claim.profile, &scoring.half_lives);
     let lasting = half_life_days >= scoring.half_lives.lasting && scoring.half_lives.lasting > scoring.half_lives.usual;
     let enduring = (claim.date.is_some() || lasting) && !sufficiency::is_about_present(&claim.profile);
-    let most = TimeDelta::from_std(services.settings.sufficient_age).unwrap_or(TimeDelta::days(1));
     let wanted = Requirements {
         has_figures: !claim.profile.quantities.is_empty() || !claim.profile.dates.is_empty(),
         date: claim.date,
-        oldest_reading: sufficiency::oldest_reading(journal.evaluated_at, enduring, half_life_days, most),
+        oldest_reading: sufficiency::oldest_reading(journal.evaluated_at, enduring, half_life_days, SUFFICIENT_AGE),
         relevance_floor: scoring.relevance_floor,
-        relevance: services.settings.sufficient_relevance,
+        relevance: SUFFICIENT_RELEVANCE,
         limits: scoring.sufficiency,
         conflict: scoring.limits.conflict,
     };

@@ -137,7 +137,7 @@ async fn one<'r>(
     if !known.suffices {
         finds.own_failures.extend(known.failure.clone());
         let settings = &services.settings;
-        let (most, limit) = (settings.queries_per_claim, settings.search_results);
+        let (most, limit) = (settings.queries_per_claim, settings.search_results());
         let item = &request.item;
         let others = in_other_languages(services, item, normal, claim, languages, round.until, journal).await;
         let asked = queries(claim, normal, item, most, others.len(), limit);
