@@ -231,7 +231,7 @@ impl Loader {
     }
 
     fn shown(&self, key: &'static Key) -> ShownKey {
-        let name = |element: &Json| element.get("domain").or(element.get("name")).map_or(String::new(), scalar_text);
+        let name = |element: &Json| element.get("domain").or(element.get("name")).map(scalar_text).unwrap_or_default();
         let value = match self.value(key).map(|value| key.kind.written(value)) {
             None | Some(Json::Null) => "unset".to_owned(),
             Some(_) if key.is_secret() => "set".to_owned(),

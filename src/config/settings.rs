@@ -456,10 +456,6 @@ table! {
 }
 
 table! {
-    #[expect(
-        clippy::struct_excessive_bools,
-        reason = "each use is a switch of its own, as the file and the environment have it"
-    )]
     LlmConfig {
         /// With `/v1`. Unset: no language model.
         base_url: Option<Url> = URL,

@@ -245,7 +245,7 @@ mod tests {
         let mut item = Item::from_claim("a".to_owned(), &list.join(" "));
         item.sources = vec![ItemSource { kind: ItemSourceKind::OriginalText, text: brackets, url: None }];
         assert_eq!(links(&item, 5).len(), 5);
-        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     }
 
     #[test]
