@@ -208,7 +208,7 @@ fn warn(config: &Config, loader: &mut Loader) {
         ),
     ];
     let mut found: Vec<String> =
-        doubts.into_iter().filter_map(|(is_doubtful, text)| is_doubtful.then(|| text.to_owned())).collect();
+        doubts.into_iter().filter(|(is_doubtful, _)| *is_doubtful).map(|(_, text)| text.to_owned()).collect();
     if !http.admin_open() {
         let closed =
             if http.open_reading { "everything but looking" } else { "everything but the probes and /metrics" };

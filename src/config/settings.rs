@@ -543,7 +543,6 @@ table! {
         rerank_url: Option<Url> = URL,
         /// Bearer token of these servers.
         api_key: Option<ApiKey> = KEY,
-        /// For OpenAI-compatible servers with several models.
         /// Per call.
         timeout: Duration = CALL,
         /// pgvector indexes at most 2,000.

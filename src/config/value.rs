@@ -112,6 +112,9 @@ fn read_tables(shape: &Shape, given: &Json) -> Result<Json, Vec<Fault>> {
     if faults.is_empty() { Ok(Json::from(tables)) } else { Err(faults) }
 }
 
+/// Takes a field, its value unless it may be secret, what is wrong with it, and what to do.
+type Refuse<'a> = dyn FnMut(&str, Option<String>, String, String) + 'a;
+
 /// Reads a table, or only its first field. Several faults become one.
 fn read_entry(shape: &Shape, value: &Json) -> Result<Json, Fault> {
     let table = match (value, shape.fields.first()) {
@@ -130,11 +133,7 @@ fn read_entry(shape: &Shape, value: &Json) -> Result<Json, Fault> {
     }
 }
 
-fn read_table(
-    shape: &Shape,
-    table: &Map<String, Json>,
-    add: &mut dyn FnMut(&str, Option<String>, String, String),
-) -> Map<String, Json> {
+fn read_table(shape: &Shape, table: &Map<String, Json>, add: &mut Refuse<'_>) -> Map<String, Json> {
     let mut read = Map::new();
     for (name, value) in table {
         let shown = (!value.is_object() && !value.is_array() && !sounds_secret(name)).then(|| scalar_text(value));
