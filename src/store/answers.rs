@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bounded::BoundedPool;
 use super::commit::rows;
+use super::pool::BoundedPool;
 use super::together::BatchLoader;
 use super::{Store, StoreError, storable};
 

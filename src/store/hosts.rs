@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::bounded::BoundedPool;
+use super::pool::BoundedPool;
 use super::together::BatchLoader;
 use super::{Store, StoreError};
 

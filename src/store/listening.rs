@@ -8,7 +8,7 @@ use sqlx::postgres::{PgListener, PgNotification, PgPoolOptions};
 
 use tokio::time::timeout;
 
-use super::{Store, StoreError, bounded, domains, fleet};
+use super::{Store, StoreError, domains, fleet, pool};
 
 /// Silence after which the connection is tested: a firewall may drop it unnoticed.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ impl Listener {
 
     async fn is_there(&mut self) -> Result<(), StoreError> {
         let asked = timeout(ROUND_TRIP, sqlx::query("SELECT 1").execute(&mut self.listener)).await;
-        asked.unwrap_or_else(|_elapsed| Err(bounded::silence()))?;
+        asked.unwrap_or_else(|_elapsed| Err(pool::silence()))?;
         Ok(())
     }
 }
@@ -65,7 +65,7 @@ impl Store {
         };
         let mut listener = PgListener::connect_with(&own).await.map_err(direct)?;
         let listening = timeout(ROUND_TRIP, listener.listen_all([domains::CHANNEL, fleet::CHANNEL])).await;
-        listening.unwrap_or_else(|_elapsed| Err(bounded::silence())).map_err(direct)?;
+        listening.unwrap_or_else(|_elapsed| Err(pool::silence())).map_err(direct)?;
         // Earlier changes are read now; later ones are notified.
         self.wake_rules.notify_one();
         self.wake_fleet.notify_one();

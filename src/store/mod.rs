@@ -7,11 +7,9 @@
 //!
 //! A new table needs a migration, a file here, and tests that run on both kinds of store.
 
-mod again;
 mod answers;
 mod audit;
 mod basis;
-mod bounded;
 mod cleanup;
 mod commit;
 mod configured_rules;
@@ -32,6 +30,7 @@ mod listening;
 mod lock;
 mod outbox;
 mod overview;
+mod pool;
 mod queue;
 mod rejudging;
 mod rescore;
@@ -41,8 +40,6 @@ mod server_clock;
 mod session;
 mod shedding;
 mod sources;
-mod tested;
-mod throw_away;
 mod together;
 mod tokens;
 mod usage;
@@ -61,10 +58,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::domain::Clock;
 
-use self::bounded::{BoundedPool, LastCancellation};
+use self::pool::{BoundedPool, LastBrokenConnection, LastCancellation};
 use self::server_clock::{CommonClock, ServerClock, SteadyClock};
 use self::session::connect_options;
-use self::tested::LastBrokenConnection;
 
 pub use answers::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer};
 pub use audit::AuditEntry;

@@ -1,6 +1,7 @@
-//! Connection options, and a probe that detects a pooler.
+//! Sessions: connection options, a probe that detects a pooler, and ephemeral schemas.
 //!
-//! Behind a declared pooler, no startup parameters are set.
+//! Behind a declared pooler, no startup parameters are set. An ephemeral schema is for a command that must start empty and
+//! leave nothing; nothing else in the database is changed, except that the extension `vector` is created.
 
 use std::time::Duration;
 
@@ -8,7 +9,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{Connection as _, Row as _};
 
-use super::{StoreError, StoreSettings};
+use super::{Store, StoreError, StoreSettings};
+
+/// Prefix of an ephemeral schema's name, which also identifies left-overs of a killed command.
+const EPHEMERAL_PREFIX: &str = "corroborate_throw_away_";
 
 pub(super) fn connect_options(url: &SecretString, settings: &StoreSettings) -> Result<PgConnectOptions, StoreError> {
     let text = url.expose_secret();
@@ -62,4 +66,28 @@ pub(super) async fn past_pooler(direct: &PgConnectOptions, patience: Duration) -
     let connected = tokio::time::timeout(patience, PgConnection::connect_with(direct)).await;
     let connected = connected.unwrap_or_else(|_elapsed| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())));
     connected.map_err(|error| StoreError::Direct(Box::new(error.into())))
+}
+
+impl Store {
+    pub async fn connect_apart(url: &SecretString, settings: &StoreSettings) -> Result<Self, StoreError> {
+        let schema = format!("{EPHEMERAL_PREFIX}{:016x}", rand::random::<u64>());
+        let outside = Self::connect(url, settings).await?;
+        // In the main schema, because the extension would be dropped with the new one.
+        let made = async {
+            sqlx::query("CREATE EXTENSION IF NOT EXISTS vector").execute(&outside.pool).await?;
+            sqlx::query(sqlx::AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&outside.pool).await
+        };
+        let made = made.await;
+        outside.close().await;
+        made?;
+        Self::connect(url, &StoreSettings { schema: Some(schema), ..settings.clone() }).await
+    }
+
+    /// Drops the ephemeral schema. Does nothing on other stores.
+    pub async fn throw_away(&self) -> Result<(), StoreError> {
+        let schema: Option<String> = sqlx::query_scalar("SELECT current_schema()").fetch_one(&self.pool).await?;
+        let Some(schema) = schema.filter(|schema| schema.starts_with(EPHEMERAL_PREFIX)) else { return Ok(()) };
+        sqlx::query(sqlx::AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE"))).execute(&self.pool).await?;
+        Ok(())
+    }
 }

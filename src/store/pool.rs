@@ -1,8 +1,11 @@
-//! A connection pool with a time limit on each statement and transaction.
+//! The connection pool: a time limit on each statement and transaction, tests of doubtful connections, and retries.
 //!
 //! The server cancels long statements. If no answer comes some time later, the connection was lost silently, for
 //! example by a firewall. The operating system notices after 15 minutes, or never behind a proxy. Waiting callers would
 //! soon hold the whole pool.
+//!
+//! A restart or failover of the database breaks all connections for a moment. Reads are then repeated, writes never,
+//! because a lost write may have taken effect; items are retried as a whole.
 
 use std::future::Future;
 use std::io;
@@ -13,8 +16,10 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt as _, unfold};
 use sqlx::postgres::{PgConnection, PgQueryResult, PgRow, PgStatement, PgTypeInfo};
-use sqlx::{Describe, Either, Execute, Executor, PgPool, Postgres, SqlStr};
-use tokio::time::{Instant, timeout};
+use sqlx::{Describe, Either, Execute, Executor, PgPool, Postgres, SqlStr, Transaction};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{Store, StoreError};
 
 /// Added to server and pool limits for network delay.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -22,6 +27,15 @@ const MARGIN: Duration = Duration::from_secs(5);
 const ROUND_TRIP: Duration = Duration::from_secs(5);
 /// Time within which a connection is returned after a cancelled statement.
 const LATELY: Duration = Duration::from_secs(2);
+/// Idle time up to which no test is needed: the pool tests a connection on return.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// No wait before the first retry: after a loss, connections are tested before use. The second allows for a quick
+/// restart.
+const PAUSES: [Duration; 2] = [Duration::ZERO, Duration::from_millis(100)];
+
+/// Limit of a transaction, in statement limits.
+const TRANSACTION: u32 = 3;
 
 /// A pool with limited statements. Callers must limit work on an acquired connection.
 #[derive(Debug, Clone)]
@@ -180,5 +194,78 @@ impl<'p> Executor<'p> for &BoundedPool {
     {
         let bounded = self.clone();
         Box::pin(async move { bounded.within(bounded.pool.describe(sql)).await })
+    }
+}
+
+/// Time of the last broken connection. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LastBrokenConnection(Arc<Mutex<Option<Instant>>>);
+
+impl LastBrokenConnection {
+    /// A restart breaks all connections, so those idle since before now are tested.
+    pub(super) fn one_is_broken(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    pub(super) fn is_in_doubt(&self, idle_for: Duration) -> bool {
+        idle_for >= FRESH
+            || self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|broken| broken.elapsed() <= idle_for)
+    }
+}
+
+impl Store {
+    /// Reads, and retries on another connection after a loss. Other errors are returned.
+    pub(super) async fn again<T, F>(&self, read: impl Fn() -> F + Send) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        for pause in PAUSES {
+            match read().await {
+                Err(error) if error.lost_its_connection() && !self.is_embedded() => {
+                    self.tested.one_is_broken();
+                    sleep(pause).await;
+                }
+                read => return read,
+            }
+        }
+        read().await
+    }
+
+    /// Marks other connections for a test after a loss.
+    pub(super) fn note_loss(&self, error: &StoreError) {
+        if error.lost_its_connection() {
+            self.tested.one_is_broken();
+        }
+    }
+
+    /// Runs work in a [`Store::transaction`] with a time limit. On timeout nothing is written, unless only the reply to
+    /// the commit was lost.
+    pub(super) fn in_time<'a, T: Send + 'a>(
+        &'a self,
+        work: impl Future<Output = Result<T, StoreError>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        // Boxed, because many statements make a large future.
+        let work = Box::pin(work);
+        Box::pin(async move { self.pool.ended(TRANSACTION, work).await.unwrap_or_else(|| Err(silence().into())) })
+    }
+
+    /// Begins a transaction, for [`Store::in_time`]. Retries on a lost connection, because nothing is done yet.
+    pub(super) async fn transaction(&self) -> Result<Transaction<'static, Postgres>, StoreError> {
+        self.again(|| async { Ok(self.pool.begin().await?) }).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_tested_after_a_pause_and_after_another_was_found_broken() {
+        let tested = LastBrokenConnection::default();
+        assert!(!tested.is_in_doubt(Duration::from_millis(500)) && tested.is_in_doubt(Duration::from_secs(2)));
+        tested.one_is_broken();
+        assert!(tested.is_in_doubt(Duration::from_millis(500)), "it was idle already then");
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!tested.is_in_doubt(Duration::from_millis(1)), "it was used since");
     }
 }
