@@ -5,12 +5,12 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::FromRow;
 
 use super::{Store, StoreError};
 
 /// An action of a user.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, FromRow)]
 pub struct AuditEntry {
     pub at: DateTime<Utc>,
     /// `ADMIN_TOKEN`, `token <name>` or `this machine`, with the address if known.
@@ -37,7 +37,7 @@ impl Store {
 
     /// Returns actions and edits of the domain lists, latest first.
     pub async fn audit(&self, limit: i64) -> Result<Vec<AuditEntry>, StoreError> {
-        let rows = sqlx::query(
+        Ok(sqlx::query_as(
             "(SELECT at, who, action, subject, detail, id FROM audit_log ORDER BY id DESC LIMIT $1)
              UNION ALL
              (SELECT changed_at, who, 'domain.' || action, domain,
@@ -47,17 +47,6 @@ impl Store {
         )
         .bind(limit)
         .fetch_all(&self.pool)
-        .await?;
-        let mut entries = Vec::with_capacity(rows.len());
-        for row in rows {
-            entries.push(AuditEntry {
-                at: row.try_get("at")?,
-                who: row.try_get("who")?,
-                action: row.try_get("action")?,
-                subject: row.try_get("subject")?,
-                detail: row.try_get("detail")?,
-            });
-        }
-        Ok(entries)
+        .await?)
     }
 }

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::{PgConnection, Postgres, Row as _, Transaction};
+use sqlx::{PgConnection, Postgres, Transaction};
 
 use super::{Store, StoreError};
 use crate::domain::rules::{DomainList, DomainRule};
@@ -37,14 +37,11 @@ impl Store {
     pub async fn domain_rules(&self) -> Result<(Vec<DomainRule>, i64), StoreError> {
         // Read before the rules: an edit in between leads to another read and is never missed.
         let version = self.domain_rules_version().await?;
-        let rows = sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules ORDER BY domain")
-            .fetch_all(&self.pool)
-            .await?;
-        let mut rules = Vec::with_capacity(rows.len());
-        for row in &rows {
-            rules.push(rule(row)?);
-        }
-        Ok((rules, version))
+        let rows =
+            sqlx::query_as("SELECT domain, list, credibility, source_type, why FROM domain_rules ORDER BY domain")
+                .fetch_all(&self.pool)
+                .await?;
+        Ok((rows.into_iter().map(rule).collect::<Result<_, _>>()?, version))
     }
 
     /// Returns the version: it grows with every edit, in commit order.
@@ -164,8 +161,7 @@ impl Store {
         Ok(transaction)
     }
 
-    /// Commits an edit and notifies all processes, or rolls back. Waits for results being written (`await_results`), so
-    /// that all of the earlier version are visible afterwards.
+    /// Commits an edit and notifies all processes, or rolls back.
     pub(super) async fn end_edit(
         &self,
         mut transaction: Transaction<'static, Postgres>,
@@ -206,11 +202,10 @@ async fn put_one(
 }
 
 pub(super) async fn one(connection: &mut PgConnection, domain: &str) -> Result<Option<DomainRule>, StoreError> {
-    sqlx::query("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1")
+    sqlx::query_as("SELECT domain, list, credibility, source_type, why FROM domain_rules WHERE domain = $1")
         .bind(domain)
         .fetch_optional(connection)
         .await?
-        .as_ref()
         .map(rule)
         .transpose()
 }
@@ -302,16 +297,12 @@ pub(super) async fn remove(
     Ok(())
 }
 
-fn rule(row: &sqlx::postgres::PgRow) -> Result<DomainRule, StoreError> {
-    let list: String = row.try_get("list")?;
-    let source_type: Option<String> = row.try_get("source_type")?;
-    Ok(DomainRule {
-        domain: row.try_get("domain")?,
-        list: DomainList::parse(&list).ok_or_else(|| StoreError::Corrupt { detail: format!("list {list}") })?,
-        credibility: row.try_get("credibility")?,
-        source_type: source_type.as_deref().and_then(SourceType::parse),
-        why: row.try_get("why")?,
-    })
+type RuleRow = (String, String, Option<f64>, Option<String>, Option<String>);
+
+fn rule((domain, list, credibility, source_type, why): RuleRow) -> Result<DomainRule, StoreError> {
+    let list = DomainList::parse(&list).ok_or_else(|| StoreError::Corrupt { detail: format!("list {list}") })?;
+    let source_type = source_type.as_deref().and_then(SourceType::parse);
+    Ok(DomainRule { domain, list, credibility, source_type, why })
 }
 
 #[cfg(test)]

@@ -301,6 +301,7 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Tls(_) => {
                 Self::Unreachable(error)
             }
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => Self::Corrupt { detail: error.to_string() },
             other => Self::Statement(other),
         }
     }

@@ -9,18 +9,19 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
-use sqlx::{PgConnection, Row as _};
+use sqlx::{FromRow, PgConnection};
 
-use super::commit::{date, rows};
+use super::commit::rows;
 use super::{Store, StoreError, storable};
-use crate::domain::limits::{MAX_URL_BYTES, is_storable_url};
+use crate::domain::limits::{MAX_URL_BYTES, is_storable_url, serialize_date};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ClaimedFeed {
     pub url: String,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     /// Consecutive failures so far.
+    #[sqlx(try_from = "i32")]
     pub failures: u32,
 }
 
@@ -58,7 +59,7 @@ pub struct FeedEntryRow {
     pub title: String,
     pub summary: String,
     pub language: Option<String>,
-    #[serde(serialize_with = "date")]
+    #[serde(serialize_with = "serialize_date")]
     pub published_at: Option<DateTime<Utc>>,
     pub stems: Vec<String>,
     pub strong: Vec<String>,
@@ -74,7 +75,7 @@ pub struct FeedSearch<'a> {
     pub limit: i64,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct FoundEntry {
     pub url: String,
     pub host: String,
@@ -178,7 +179,7 @@ impl Store {
         until: DateTime<Utc>,
         limit: i64,
     ) -> Result<Vec<ClaimedFeed>, StoreError> {
-        let taken = sqlx::query(
+        Ok(sqlx::query_as(
             // `bounded_until` ignores times too far ahead, which a wrong clock wrote.
             "UPDATE feeds SET claimed_until = $2, polled_at = now() WHERE url IN (
                  SELECT url FROM feeds WHERE NOT gone AND bounded_until(next_poll_at, interval '31 days', $1) <= $1
@@ -193,17 +194,7 @@ impl Store {
         .bind(&wanted.urls)
         .bind(&wanted.sites)
         .fetch_all(&self.pool)
-        .await?;
-        let mut feeds = Vec::with_capacity(taken.len());
-        for row in taken {
-            feeds.push(ClaimedFeed {
-                url: row.try_get("url")?,
-                etag: row.try_get("etag")?,
-                last_modified: row.try_get("last_modified")?,
-                failures: u32::try_from(row.try_get::<i32, _>("failures")?).unwrap_or(0),
-            });
-        }
-        Ok(feeds)
+        .await?)
     }
 
     /// Writes a reading with its entries and releases the feed. Skips entries that the database refuses, so that they
@@ -340,7 +331,7 @@ impl Store {
         let rarest = rarest_stems(search.stems, &weights);
         let total: f64 = weights.iter().sum();
         let (around, days) = search.around.map_or((None, 0.0), |(date, window)| (Some(date), window.as_secs_f64()));
-        let found = sqlx::query(
+        Ok(sqlx::query_as(
             "WITH near AS MATERIALIZED (
                  SELECT url, stems, strong, published_at FROM feed_entries
                  WHERE stems && $7::text[] AND ($2::text IS NULL OR language IS NULL OR language = $2)
@@ -370,20 +361,7 @@ impl Store {
         .bind(MOST_WEIGHED)
         .bind(&weights)
         .fetch_all(&self.pool)
-        .await?;
-        let mut entries = Vec::with_capacity(found.len());
-        for row in found {
-            entries.push(FoundEntry {
-                url: row.try_get("url")?,
-                host: row.try_get("host")?,
-                title: row.try_get("title")?,
-                summary: row.try_get("summary")?,
-                language: row.try_get("language")?,
-                published_at: row.try_get("published_at")?,
-                score: row.try_get("score")?,
-            });
-        }
-        Ok(entries)
+        .await?)
     }
 
     /// Counts fresh feeds. A feed is fresh until `slack` after its due time; after a failure, until twice `slack` after
@@ -403,9 +381,9 @@ impl Store {
         now: DateTime<Utc>,
         slack: TimeDelta,
     ) -> Result<FeedFreshness, StoreError> {
-        let row = sqlx::query(
-            "SELECT count(*) AS wanted, count(*) FILTER (WHERE read_at IS NOT NULL
-                 AND (failures = 0 AND next_poll_at >= $1 OR read_at >= $2)) AS fresh
+        let (wanted, fresh): (i64, i64) = sqlx::query_as(
+            "SELECT count(*), count(*) FILTER (WHERE read_at IS NOT NULL
+                 AND (failures = 0 AND next_poll_at >= $1 OR read_at >= $2))
              FROM feeds WHERE NOT gone AND (url = ANY ($3) OR host = ANY ($4))",
         )
         .bind(now - slack)
@@ -414,9 +392,7 @@ impl Store {
         .bind(&wanted.sites)
         .fetch_one(&self.pool)
         .await?;
-        let count = |name| row.try_get::<i64, _>(name).map(|count| u64::try_from(count).unwrap_or(0));
-        let fresh = count("fresh")?;
-        Ok(FeedFreshness { fresh, stale: count("wanted")?.saturating_sub(fresh) })
+        Ok(FeedFreshness { fresh: fresh.unsigned_abs(), stale: (wanted - fresh).unsigned_abs() })
     }
 
     /// Removes entries older than `keep` by the database's clock. Returns their number.

@@ -2,8 +2,6 @@
 //!
 //! All times are the database's. A used session gets a new secret every hour; the secret itself is never stored.
 
-use sqlx::Row as _;
-
 use super::{Store, StoreError};
 
 /// From sign-in to expiry; rotation does not extend it. An SQL literal.
@@ -70,6 +68,7 @@ impl Store {
 
     /// Returns the valid session; `None` if it or its token is missing, expired or revoked.
     pub async fn session(&self, digest: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
+        type Row = (String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Option<i32>, bool);
         let select = format!(
             "SELECT s.csrf_token, s.scope, s.server_token_mac, t.id, t.name, t.requests_per_minute,
                  NOT s.is_replaced AND s.rotated_at <= now() - {ROTATION_INTERVAL} AS is_due_for_rotation
@@ -78,8 +77,19 @@ impl Store {
                  AND (s.token_id IS NULL
                      OR t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))"
         );
-        let row = sqlx::query(sqlx::AssertSqlSafe(select)).bind(digest.as_slice()).fetch_optional(&self.pool).await?;
-        row.as_ref().map(stored).transpose()
+        let row: Option<Row> =
+            sqlx::query_as(sqlx::AssertSqlSafe(select)).bind(digest.as_slice()).fetch_optional(&self.pool).await?;
+        Ok(row.map(|(csrf_token, scope, server_token_mac, id, name, rate, is_due_for_rotation)| StoredSession {
+            csrf_token,
+            scope,
+            token: id.zip(name).map(|(id, name)| SessionToken {
+                id,
+                name,
+                requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
+            }),
+            server_token_mac,
+            is_due_for_rotation,
+        }))
     }
 
     /// Replaces a session's secret; false if another request did so, or the session is gone.
@@ -136,21 +146,4 @@ impl Store {
         .await?;
         Ok(removed.rows_affected())
     }
-}
-
-fn stored(row: &sqlx::postgres::PgRow) -> Result<StoredSession, StoreError> {
-    let rate: Option<i32> = row.try_get("requests_per_minute")?;
-    let (id, name): (Option<i64>, Option<String>) = (row.try_get("id")?, row.try_get("name")?);
-    let token = id.zip(name).map(|(id, name)| SessionToken {
-        id,
-        name,
-        requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
-    });
-    Ok(StoredSession {
-        csrf_token: row.try_get("csrf_token")?,
-        scope: row.try_get("scope")?,
-        token,
-        server_token_mac: row.try_get("server_token_mac")?,
-        is_due_for_rotation: row.try_get("is_due_for_rotation")?,
-    })
 }

@@ -5,7 +5,7 @@
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::FromRow;
 
 use super::commit::rows;
 use super::{Store, StoreError, vector_text};
@@ -34,7 +34,7 @@ pub struct NearestQuery<'a> {
 }
 
 /// A sentence of several pages is returned once per page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct NearEvidence {
     pub url: String,
     /// Target of a redirect, if different.
@@ -96,7 +96,7 @@ pub struct EvidenceUse {
 
 impl Store {
     async fn nearest_evidence(&self, wanted: &NearestQuery<'_>) -> Result<Vec<NearEvidence>, StoreError> {
-        let found = sqlx::query(
+        Ok(sqlx::query_as(
             "WITH ranked AS MATERIALIZED (
                  SELECT id, evidence_id, claim_text, similarity FROM near_sentences($1::vector, $2, now(), $4)),
              said AS (
@@ -104,8 +104,8 @@ impl Store {
                  UNION
                  SELECT echo.evidence_claim_id, echo.evidence_id FROM evidence_echoes echo JOIN ranked
                      ON ranked.id = echo.evidence_claim_id)
-             SELECT page.url, page.final_url, page.title, page.published_at, page.language, ranked.claim_text,
-                 similarity
+             SELECT page.url, page.final_url, page.title, page.published_at, page.language,
+                 ranked.claim_text AS sentence, similarity
              FROM ranked JOIN said USING (id) JOIN evidence_sources page ON page.id = said.evidence_id
              WHERE similarity >= $3 AND page.expires_at > now() AND NOT page.extraction_failed
                  AND page.failure IS DISTINCT FROM 'not_found'
@@ -118,20 +118,7 @@ impl Store {
         .bind(wanted.similarity)
         .bind(NEIGHBOURS)
         .fetch_all(&self.pool)
-        .await?;
-        let mut evidence = Vec::with_capacity(found.len());
-        for row in found {
-            evidence.push(NearEvidence {
-                url: row.try_get("url")?,
-                final_url: row.try_get("final_url")?,
-                title: row.try_get("title")?,
-                published_at: row.try_get("published_at")?,
-                language: row.try_get("language")?,
-                sentence: row.try_get("claim_text")?,
-                similarity: row.try_get("similarity")?,
-            });
-        }
-        Ok(evidence)
+        .await?)
     }
 
     /// Returns the usage count of each page's most used sentence.

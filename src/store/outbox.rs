@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
-use sqlx::{PgConnection, Row as _};
+use sqlx::PgConnection;
 
 use super::{Store, StoreError};
 use crate::broker::{OutboxMessage, PublishReport};
@@ -196,7 +196,8 @@ impl Store {
     /// Leases up to `limit` due messages, never-refused ones first, in the order of the index `outbox_due`.
     pub async fn take_outbox(&self, limit: i64) -> Result<Option<OutboxBatch>, StoreError> {
         // By the database's clock. A longer lease was made before that clock was set back and is ignored.
-        let rows = sqlx::query(
+        type Row = (i64, Option<String>, String, String, Option<String>, String, DateTime<Utc>);
+        let rows: Vec<Row> = sqlx::query_as(
             "UPDATE outbox SET locked_until = now() + make_interval(secs => $2) WHERE id IN (
                  SELECT id FROM outbox
                  WHERE (locked_until IS NULL OR locked_until < now()
@@ -209,19 +210,17 @@ impl Store {
         .bind(CLAIM.as_seconds_f64())
         .fetch_all(&self.pool)
         .await?;
-        let Some(first) = rows.first() else { return Ok(None) };
-        let claims = vec![first.try_get("locked_until")?; rows.len()];
-        let mut messages = Vec::with_capacity(rows.len());
-        for row in rows {
-            messages.push(OutboxMessage {
-                id: row.try_get("id")?,
-                exchange: row.try_get("exchange")?,
-                routing_key: row.try_get("routing_key")?,
-                body: row.try_get::<String, _>("body")?.into_bytes(),
-                correlation_id: row.try_get("correlation_id")?,
-                message_id: MessageId::new(row.try_get::<String, _>("message_id")?),
-            });
-        }
+        let Some(until) = rows.first().map(|(.., until)| *until) else { return Ok(None) };
+        let claims = vec![until; rows.len()];
+        let message = |(id, exchange, routing_key, body, correlation_id, message_id, _): Row| OutboxMessage {
+            id,
+            exchange,
+            routing_key,
+            body: body.into_bytes(),
+            correlation_id,
+            message_id: MessageId::new(message_id),
+        };
+        let mut messages: Vec<OutboxMessage> = rows.into_iter().map(message).collect();
         // `RETURNING` keeps no order.
         messages.sort_by_key(|message: &OutboxMessage| message.id);
         Ok(Some(OutboxBatch { store: self.clone(), messages, claims }))

@@ -5,12 +5,12 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::FromRow;
 
 use super::{Store, StoreError};
 
 /// Number of items per hour and answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, FromRow)]
 pub struct HourlyVerdicts {
     /// Start of the hour.
     pub hour: DateTime<Utc>,
@@ -24,14 +24,14 @@ pub struct HourlyVerdicts {
 }
 
 /// Number of items degraded by one cause.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, FromRow)]
 pub struct CauseCount {
     pub cause: String,
     pub items: i64,
 }
 
 /// Calls of a provider in one hour, by all processes.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, FromRow)]
 pub struct ProviderHour {
     pub provider: String,
     /// Start of the hour.
@@ -44,56 +44,33 @@ pub struct ProviderHour {
 impl Store {
     /// Returns answers by hour since then, earliest first.
     pub async fn hourly_verdicts(&self, since: DateTime<Utc>) -> Result<Vec<HourlyVerdicts>, StoreError> {
-        let rows = sqlx::query(
+        Ok(sqlx::query_as(
             "SELECT date_trunc('hour', enriched_at) AS hour, verdict, coalesce(decisive, false) AS decisive,
                  fact_check_tier::text AS tier, count(*) AS items
              FROM items WHERE enriched_at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4",
         )
         .bind(since)
         .fetch_all(&self.pool)
-        .await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for row in rows {
-            found.push(HourlyVerdicts {
-                hour: row.try_get("hour")?,
-                verdict: row.try_get("verdict")?,
-                decisive: row.try_get("decisive")?,
-                tier: row.try_get("tier")?,
-                items: row.try_get("items")?,
-            });
-        }
-        Ok(found)
+        .await?)
     }
 
     /// Returns the causes of degraded results since then, most frequent first.
     pub async fn degraded_causes(&self, since: DateTime<Utc>) -> Result<Vec<CauseCount>, StoreError> {
-        let rows = sqlx::query(
+        Ok(sqlx::query_as(
             "SELECT cause, count(*) AS items FROM items, unnest(degraded) AS cause
              WHERE enriched_at >= $1 GROUP BY cause ORDER BY items DESC, cause",
         )
         .bind(since)
         .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(|row| Ok(CauseCount { cause: row.try_get("cause")?, items: row.try_get("items")? })).collect()
+        .await?)
     }
 
     pub async fn provider_hours(&self, since: DateTime<Utc>) -> Result<Vec<ProviderHour>, StoreError> {
-        let rows = sqlx::query(
+        Ok(sqlx::query_as(
             "SELECT provider, hour, requests, errors, usd FROM provider_hours WHERE hour >= $1 ORDER BY provider, hour",
         )
         .bind(since)
         .fetch_all(&self.pool)
-        .await?;
-        let mut hours = Vec::with_capacity(rows.len());
-        for row in rows {
-            hours.push(ProviderHour {
-                provider: row.try_get("provider")?,
-                hour: row.try_get("hour")?,
-                requests: row.try_get("requests")?,
-                errors: row.try_get("errors")?,
-                usd: row.try_get("usd")?,
-            });
-        }
-        Ok(hours)
+        .await?)
     }
 }

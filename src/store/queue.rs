@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::future::BoxFuture;
-use sqlx::Row as _;
+use sqlx::FromRow;
 use tokio_util::sync::CancellationToken;
 
 use super::{Store, StoreError};
@@ -50,6 +50,20 @@ pub struct TableQueue {
     /// Last search for expired leases; `None` before the first.
     reclaimed: Mutex<Option<DateTime<Utc>>>,
     stopping: CancellationToken,
+}
+
+#[derive(FromRow)]
+struct MessageRow {
+    id: i64,
+    queue: String,
+    body: Vec<u8>,
+    attempts: i32,
+    deliveries: i32,
+    message_id: Option<String>,
+    reply_to: Option<String>,
+    correlation_id: Option<String>,
+    available_at: DateTime<Utc>,
+    enqueued_at: DateTime<Utc>,
 }
 
 impl TableQueue {
@@ -197,7 +211,7 @@ impl TableQueue {
             Some(last) if !self.store.is_embedded() && now - last >= RECLAIM_EVERY => self.reclaim(false).await?,
             Some(_) => {}
         }
-        let row = sqlx::query(
+        let row: Option<MessageRow> = sqlx::query_as(
             "UPDATE queue_messages SET taken_by = $1, taken_at = $2, deliveries = deliveries + 1 WHERE id = coalesce(
                  (SELECT id FROM queue_messages
                   WHERE queue = 'enrichment_important' AND taken_by IS NULL AND available_at <= $2
@@ -211,23 +225,22 @@ impl TableQueue {
         .fetch_optional(&self.store.pool)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let id = row.try_get("id")?;
-        self.in_work.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-        let queue: String = row.try_get("queue")?;
+        self.in_work.lock().unwrap_or_else(PoisonError::into_inner).insert(row.id);
+        let unknown = || StoreError::Corrupt { detail: format!("queue {}", row.queue) };
         Ok(Some(Delivery {
-            queue: QueueName::parse(&queue).ok_or_else(|| StoreError::Corrupt { detail: format!("queue {queue}") })?,
-            body: row.try_get("body")?,
-            attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).unwrap_or(0),
+            queue: QueueName::parse(&row.queue).ok_or_else(unknown)?,
+            body: row.body,
+            attempts: u32::try_from(row.attempts).unwrap_or(0),
             // The previous holder may have committed the result and crashed before settling.
-            redelivered: row.try_get::<i32, _>("deliveries")? > 1,
-            message_id: row.try_get("message_id")?,
-            reply_to: row.try_get("reply_to")?,
+            redelivered: row.deliveries > 1,
+            message_id: row.message_id,
+            reply_to: row.reply_to,
             reply_refused: false,
-            correlation_id: row.try_get("correlation_id")?,
+            correlation_id: row.correlation_id,
             traceparent: None,
-            enqueued_at: Some(self.by_reader(row.try_get("available_at")?)),
-            sent_at: Some(row.try_get("enqueued_at")?),
-            receipt: Receipt::Table(id),
+            enqueued_at: Some(self.by_reader(row.available_at)),
+            sent_at: Some(row.enqueued_at),
+            receipt: Receipt::Table(row.id),
         }))
     }
 

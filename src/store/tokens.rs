@@ -5,12 +5,12 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::Row as _;
+use sqlx::FromRow;
 
 use super::{Store, StoreError};
 
 /// A token in lists, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, FromRow)]
 pub struct StoredToken {
     /// Never reused.
     pub id: i64,
@@ -19,6 +19,7 @@ pub struct StoredToken {
     /// `read`, `check` or `admin`.
     pub scope: String,
     /// Null: the server's default for clients.
+    #[sqlx(json(nullable))]
     pub requests_per_minute: Option<u32>,
     pub created_by: String,
     pub created_at: DateTime<Utc>,
@@ -42,7 +43,8 @@ pub struct NewToken<'a> {
 
 macro_rules! columns {
     () => {
-        "id, name, scope, requests_per_minute, created_by, created_at, expires_at, revoked_at, used_at"
+        // As JSON, because Postgres has no unsigned integers.
+        "id, name, scope, to_jsonb(requests_per_minute) AS requests_per_minute, created_by, created_at, expires_at, revoked_at, used_at"
     };
 }
 
@@ -57,7 +59,7 @@ impl Store {
         .execute(&self.pool)
         .await?;
         let integer = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
-        let row = sqlx::query(concat!(
+        Ok(sqlx::query_as(concat!(
             "INSERT INTO access_tokens (name, digest, scope, requests_per_minute, created_by, created_at, expires_at)
              VALUES ($1, $2, $3, $4, $5, now(), now() + make_interval(days => $6))
              ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ",
@@ -70,24 +72,22 @@ impl Store {
         .bind(new.created_by)
         .bind(new.days.map(integer))
         .fetch_optional(&self.pool)
-        .await?;
-        row.as_ref().map(token).transpose()
+        .await?)
     }
 
     pub async fn tokens(&self) -> Result<Vec<StoredToken>, StoreError> {
-        let rows = sqlx::query(concat!(
+        Ok(sqlx::query_as(concat!(
             "SELECT ",
             columns!(),
             " FROM access_tokens ORDER BY revoked_at IS NOT NULL, name, id"
         ))
         .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(token).collect()
+        .await?)
     }
 
     /// Returns the valid token with that digest and records its use.
     pub async fn token_of(&self, digest: [u8; 32]) -> Result<Option<StoredToken>, StoreError> {
-        let row = sqlx::query(concat!(
+        let found: Option<StoredToken> = sqlx::query_as(concat!(
             "SELECT ",
             columns!(),
             " FROM access_tokens
@@ -96,7 +96,7 @@ impl Store {
         .bind(digest.as_slice())
         .fetch_optional(&self.pool)
         .await?;
-        let Some(found) = row.as_ref().map(token).transpose()? else { return Ok(None) };
+        let Some(found) = found else { return Ok(None) };
         // At most one write per minute.
         sqlx::query(
             "UPDATE access_tokens SET used_at = now()
@@ -110,28 +110,12 @@ impl Store {
 
     /// Revokes a token and thus its sessions; `None` if no valid one has that name.
     pub async fn revoke_token(&self, name: &str) -> Result<Option<StoredToken>, StoreError> {
-        let row = sqlx::query(concat!(
+        Ok(sqlx::query_as(concat!(
             "UPDATE access_tokens SET revoked_at = now() WHERE name = $1 AND revoked_at IS NULL RETURNING ",
             columns!()
         ))
         .bind(name)
         .fetch_optional(&self.pool)
-        .await?;
-        row.as_ref().map(token).transpose()
+        .await?)
     }
-}
-
-fn token(row: &sqlx::postgres::PgRow) -> Result<StoredToken, StoreError> {
-    let rate: Option<i32> = row.try_get("requests_per_minute")?;
-    Ok(StoredToken {
-        id: row.try_get("id")?,
-        name: row.try_get("name")?,
-        scope: row.try_get("scope")?,
-        requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
-        created_by: row.try_get("created_by")?,
-        created_at: row.try_get("created_at")?,
-        expires_at: row.try_get("expires_at")?,
-        revoked_at: row.try_get("revoked_at")?,
-        used_at: row.try_get("used_at")?,
-    })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::{PgConnection, Row as _};
+use sqlx::{FromRow, PgConnection};
 
 use super::{Store, StoreError};
 use crate::domain::{Event, MessageId};
@@ -91,7 +91,7 @@ impl Webhook {
 /// Bounds a count that runs every few seconds: a receiver may be down for days.
 const MOST_COUNTED: i64 = 100_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRow)]
 pub struct WebhookTotals {
     pub pending: i64,
     /// Creation time of the oldest.
@@ -101,7 +101,7 @@ pub struct WebhookTotals {
 }
 
 /// Messages of one webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, FromRow)]
 pub struct WebhookState {
     /// The webhook's name; it may no longer be configured.
     pub webhook: String,
@@ -115,7 +115,7 @@ pub struct WebhookState {
 }
 
 /// A dead letter of a webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema, FromRow)]
 pub struct DeadWebhookMessage {
     /// Identifies it in requests.
     pub id: String,
@@ -222,7 +222,7 @@ impl Store {
         limit: i64,
         hold: Duration,
     ) -> Result<Option<WebhookBatch>, StoreError> {
-        let rows = sqlx::query(
+        let rows: Vec<(i64, String, String, DateTime<Utc>)> = sqlx::query_as(
             // A longer lease was made before the database's clock was set back.
             "UPDATE webhook_messages SET locked_until = now() + make_interval(secs => $3) WHERE id IN (
                  SELECT id FROM webhook_messages
@@ -237,16 +237,13 @@ impl Store {
         .bind(hold.as_secs_f64())
         .fetch_all(&self.pool)
         .await?;
-        let Some(first) = rows.first() else { return Ok(None) };
-        let until = first.try_get("locked_until")?;
-        let mut messages = Vec::with_capacity(rows.len());
-        for row in rows {
-            messages.push(WebhookMessage {
-                id: row.try_get("id")?,
-                message_id: MessageId::new(row.try_get::<String, _>("message_id")?),
-                body: row.try_get("body")?,
-            });
-        }
+        let Some(until) = rows.first().map(|(.., until)| *until) else { return Ok(None) };
+        let message = |(id, message_id, body, _): (i64, String, String, DateTime<Utc>)| WebhookMessage {
+            id,
+            message_id: MessageId::new(message_id),
+            body,
+        };
+        let mut messages: Vec<WebhookMessage> = rows.into_iter().map(message).collect();
         // `RETURNING` keeps no order.
         messages.sort_by_key(|message| message.id);
         Ok(Some(WebhookBatch { store: self.clone(), until, messages }))
@@ -254,19 +251,19 @@ impl Store {
 
     /// Returns totals of all webhooks; `pending` is at most [`MOST_COUNTED`].
     pub async fn webhook_totals(&self) -> Result<WebhookTotals, StoreError> {
-        let (pending, oldest, dead) = sqlx::query_as(
+        Ok(sqlx::query_as(
             "WITH waiting AS MATERIALIZED (
                  SELECT id, created_at FROM webhook_messages WHERE dead_at IS NULL ORDER BY id LIMIT $1)
-             SELECT count(*), min(created_at), (SELECT count(*) FROM webhook_messages WHERE dead_at IS NOT NULL) FROM waiting",
+             SELECT count(*) AS pending, min(created_at) AS oldest,
+                 (SELECT count(*) FROM webhook_messages WHERE dead_at IS NOT NULL) AS dead FROM waiting",
         )
         .bind(MOST_COUNTED)
         .fetch_one(&self.pool)
-        .await?;
-        Ok(WebhookTotals { pending, oldest, dead })
+        .await?)
     }
 
     pub async fn webhook_states(&self) -> Result<Vec<WebhookState>, StoreError> {
-        let rows = sqlx::query(
+        Ok(sqlx::query_as(
             "SELECT webhook, count(*) FILTER (WHERE dead_at IS NULL) AS pending,
                  min(created_at) FILTER (WHERE dead_at IS NULL) AS oldest, count(dead_at) AS dead,
                  (array_agg(last_error ORDER BY coalesce(dead_at, next_try_at) DESC)
@@ -274,18 +271,7 @@ impl Store {
              FROM webhook_messages GROUP BY webhook ORDER BY webhook",
         )
         .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(WebhookState {
-                    webhook: row.try_get("webhook")?,
-                    pending: row.try_get("pending")?,
-                    oldest: row.try_get("oldest")?,
-                    dead: row.try_get("dead")?,
-                    last_error: row.try_get("last_error")?,
-                })
-            })
-            .collect()
+        .await?)
     }
 
     /// Returns the configured webhooks, then others with messages.
@@ -309,29 +295,14 @@ impl Store {
         limit: i64,
         characters: Option<i32>,
     ) -> Result<Vec<DeadWebhookMessage>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id::text AS id, webhook, event, message_id, created_at, dead_at, attempts, last_error, left(body, $2) AS body
+        Ok(sqlx::query_as(
+            "SELECT id::text AS id, webhook, event, message_id, created_at, dead_at, attempts, last_error AS error, left(body, $2) AS body
              FROM webhook_messages WHERE dead_at IS NOT NULL ORDER BY webhook_messages.id LIMIT $1",
         )
         .bind(limit)
         .bind(characters.unwrap_or(i32::MAX))
         .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter()
-            .map(|row| {
-                Ok(DeadWebhookMessage {
-                    id: row.try_get("id")?,
-                    webhook: row.try_get("webhook")?,
-                    event: row.try_get("event")?,
-                    message_id: row.try_get("message_id")?,
-                    created_at: row.try_get("created_at")?,
-                    dead_at: row.try_get("dead_at")?,
-                    attempts: row.try_get("attempts")?,
-                    error: row.try_get("last_error")?,
-                    body: row.try_get("body")?,
-                })
-            })
-            .collect()
+        .await?)
     }
 
     /// Retries dead letters as new messages. Returns their number.

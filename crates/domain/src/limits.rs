@@ -5,6 +5,7 @@
 //! are dropped if they exceed [`is_storable_url`] or [`storable_date`].
 
 use chrono::{DateTime, Datelike as _, Utc};
+use serde::{Serialize as _, Serializer};
 
 use super::Item;
 
@@ -45,6 +46,15 @@ pub const fn is_storable_url(url: &str) -> bool {
 /// Returns the date, or `None` if the store cannot represent its year.
 pub fn storable_date(date: DateTime<Utc>) -> Option<DateTime<Utc>> {
     YEARS.contains(&date.year()).then_some(date)
+}
+
+/// Serialises a date; null if the store cannot represent its year.
+///
+/// # Errors
+/// Those of the serializer.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+pub fn serialize_date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
+    date.and_then(storable_date).serialize(serializer)
 }
 
 /// Describes, for the sender, the first limit that an item exceeds.

@@ -28,6 +28,14 @@ macro_rules! words {
             }
         }
 
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(word: String) -> Result<Self, String> {
+                Self::parse(&word).ok_or_else(|| format!("unknown {} {word:?}", stringify!($name)))
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.as_str())

@@ -3,8 +3,7 @@
 //! Lists read excerpts, and requeueing moves a few rows per statement, so that memory stays bounded.
 
 use chrono::{DateTime, Utc};
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
+use sqlx::FromRow;
 
 use super::TableQueue;
 use crate::broker::{DeadLetter, DeadSelection, EXCERPT_BYTES, OpenDeadLetter, QueueName, Settlement};
@@ -35,22 +34,38 @@ fn excerpt_bytes() -> i32 {
     i32::try_from(EXCERPT_BYTES).unwrap_or(i32::MAX)
 }
 
-fn letter(row: &PgRow) -> Result<DeadLetter, StoreError> {
-    let queue: String = row.try_get("queue")?;
-    let original_bytes: Option<i64> = row.try_get("original_bytes")?;
-    let bytes = original_bytes.unwrap_or(row.try_get::<i32, _>("bytes")?.into());
-    Ok(DeadLetter {
-        id: row.try_get::<i64, _>("id")?.to_string(),
-        origin: QueueName::parse(&queue),
-        label: Some(row.try_get("error_label")?),
-        error: Some(row.try_get("error")?),
-        attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).ok(),
-        failed_at: Some(row.try_get("failed_at")?),
-        message_id: row.try_get("message_id")?,
-        excerpt: row.try_get("excerpt")?,
-        bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
-        is_cut: original_bytes.is_some(),
-    })
+#[derive(FromRow)]
+struct LetterRow {
+    id: i64,
+    queue: String,
+    /// Empty in lists.
+    body: Vec<u8>,
+    excerpt: Vec<u8>,
+    bytes: i32,
+    original_bytes: Option<i64>,
+    attempts: i32,
+    error_label: String,
+    error: String,
+    message_id: Option<String>,
+    failed_at: DateTime<Utc>,
+}
+
+impl From<LetterRow> for DeadLetter {
+    fn from(row: LetterRow) -> Self {
+        let bytes = row.original_bytes.unwrap_or(row.bytes.into());
+        Self {
+            id: row.id.to_string(),
+            origin: QueueName::parse(&row.queue),
+            label: Some(row.error_label),
+            error: Some(row.error),
+            attempts: u32::try_from(row.attempts).ok(),
+            failed_at: Some(row.failed_at),
+            message_id: row.message_id,
+            excerpt: row.excerpt,
+            bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+            is_cut: row.original_bytes.is_some(),
+        }
+    }
 }
 
 impl TableQueue {
@@ -90,19 +105,19 @@ impl TableQueue {
     }
 
     pub(super) async fn letters(&self, limit: i64) -> Result<Vec<DeadLetter>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT id, queue, substring(body FROM 1 FOR $2) AS excerpt, octet_length(body) AS bytes, original_bytes,
+        let rows: Vec<LetterRow> = sqlx::query_as(
+            "SELECT id, queue, ''::bytea AS body, substring(body FROM 1 FOR $2) AS excerpt, octet_length(body) AS bytes, original_bytes,
                  attempts, error_label, error, message_id, failed_at FROM dead_messages ORDER BY id LIMIT $1",
         )
         .bind(limit)
         .bind(excerpt_bytes())
         .fetch_all(&self.store.pool)
         .await?;
-        rows.iter().map(letter).collect()
+        Ok(rows.into_iter().map(DeadLetter::from).collect())
     }
 
     pub(super) async fn open_letter(&self, id: i64) -> Result<Option<OpenDeadLetter>, StoreError> {
-        let row = sqlx::query(
+        let row: Option<LetterRow> = sqlx::query_as(
             "SELECT id, queue, body, substring(body FROM 1 FOR $2) AS excerpt, octet_length(body) AS bytes,
                  original_bytes, attempts, error_label, error, message_id, failed_at FROM dead_messages WHERE id = $1",
         )
@@ -110,7 +125,10 @@ impl TableQueue {
         .bind(excerpt_bytes())
         .fetch_optional(&self.store.pool)
         .await?;
-        row.map(|row| Ok(OpenDeadLetter { letter: letter(&row)?, body: row.try_get("body")? })).transpose()
+        Ok(row.map(|mut row| {
+            let body = std::mem::take(&mut row.body);
+            OpenDeadLetter { letter: row.into(), body }
+        }))
     }
 
     /// Requeues dead letters, oldest first. Skips those added after the start, which may be the same messages.
