@@ -83,7 +83,10 @@ CREATE TABLE items (
     request          jsonb,
     -- Of the main claim. A trigger takes both from `result`.
     verdict          text,
-    decisive         boolean
+    decisive         boolean,
+    -- What judged the result: `settings`, `models`, and `lists`, the version of the domain lists. It is due for
+    -- re-evaluation if one of them has changed. A command leaves out the first two.
+    judged_with      jsonb NOT NULL DEFAULT '{}'
 );
 
 CREATE INDEX items_recent ON items (enriched_at DESC, item_id DESC);
@@ -318,8 +321,8 @@ BEGIN
                     AND position(e.passage IN stored.raw_text) > 0 AND position(e.passage IN given.raw_text) = 0)
                 OR (given.failure = 'not_found' AND stored.failure IS DISTINCT FROM 'not_found'))
         ORDER BY 1
-        ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0,
-            reason = more_urgent(rejudging.reason, excluded.reason)),
+        ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL,
+            attempts = 0),
     -- The UPDATE below never writes these rows: a failed fetch does not replace a page that was read.
     taken_away AS (
         UPDATE evidence_sources AS stored SET failure = given.failure FROM given JOIN known USING (id)
@@ -762,11 +765,7 @@ INSERT INTO store_settings (key, value) VALUES
     ('embedding_dimension', '384'),
     -- A program may use a newer schema if its own last migration has this number or a higher one. A migration that an
     -- earlier program cannot use raises the number.
-    ('oldest_program', '1'),
-    -- The last edit of the domain lists, expired page and fact-check that the search for reasons of a re-evaluation read.
-    ('rejudging_rules', '0'),
-    ('rejudging_expiry', to_jsonb(now())),
-    ('rejudging_reviews', to_jsonb(now()));
+    ('oldest_program', '1');
 
 -- === Re-evaluation ===
 
@@ -777,7 +776,7 @@ CREATE TABLE rejudging (
     -- True: a new run, which queries providers, pages and models. False: new verdicts from the stored evidence.
     asks        boolean NOT NULL,
     reason      text NOT NULL CHECK (reason IN
-        ('settings', 'domain_lists', 'model', 'evidence_expired', 'evidence_corrected', 'fact_check')),
+        ('settings', 'domain_lists', 'model', 'evidence_corrected', 'fact_check', 'requested')),
     -- The first reason. Items that are due longest are processed first.
     due_at      timestamptz NOT NULL DEFAULT now(),
     -- The latest reason. A run that began before it does not settle it.
@@ -790,78 +789,45 @@ CREATE TABLE rejudging (
 
 CREATE INDEX rejudging_due ON rejudging (asks, due_at, item_id);
 
--- Re-evaluations of all processes in an hour, and their cost.
-CREATE TABLE rejudging_hours (
-    hour  timestamptz NOT NULL,
-    asks  boolean NOT NULL,
-    items bigint NOT NULL DEFAULT 0,
-    usd   double precision NOT NULL DEFAULT 0,
-    PRIMARY KEY (hour, asks)
+-- The cost of re-evaluations in a UTC month.
+CREATE TABLE rejudging_spending (
+    month timestamptz PRIMARY KEY,
+    usd   double precision NOT NULL
 );
 
--- Returns the more urgent of two reasons. New models or settings and expired pages concern every item. A reason of this item
--- alone replaces them, because it is processed first and readers see it.
-CREATE FUNCTION more_urgent(known text, new text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN known IN ('model', 'settings', 'evidence_expired') THEN new ELSE known END
-$$;
-
--- Writers of results hold this lock in shared mode until they commit. See `await_results`.
-CREATE FUNCTION begin_result() RETURNS void LANGUAGE sql AS $$
-    SELECT pg_advisory_xact_lock_shared(hashtextextended('corroborate results', 33))
-$$;
-
--- Makes a change of domain lists, settings or models wait at its commit for results that are being written. The search for
--- outdated results then sees those results, and later writers see the change. The wait is limited to five seconds,
--- because new writers wait behind it.
-CREATE FUNCTION await_results() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
+-- Makes items due that cite a page of an edited domain. A new reason for the same rule changes no verdict.
+CREATE FUNCTION note_edited_domains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('corroborate results', 33));
-    RETURN NULL;
-EXCEPTION WHEN lock_not_available THEN
-    RAISE WARNING 'a result takes longer to be written than is waited for';
+    INSERT INTO rejudging (item_id, asks, reason)
+    SELECT DISTINCT e.item_id, false, 'domain_lists'
+    FROM pages_under(ARRAY(SELECT regexp_replace(domain, '^\*\.', '') FROM edits WHERE action <> 'install'
+            AND coalesce(before, '{}') - 'why' IS DISTINCT FROM coalesce(after, '{}') - 'why')) AS page (id)
+        JOIN item_evidence e ON e.evidence_id = page.id
+    ORDER BY 1
+    ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL, attempts = 0;
     RETURN NULL;
 END $$;
 
-CREATE CONSTRAINT TRIGGER await_results AFTER UPDATE ON domain_rules_version
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION await_results();
-CREATE CONSTRAINT TRIGGER await_results AFTER UPDATE ON store_settings
-    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
-    WHEN (new.key = 'rejudging_basis' AND new.value IS DISTINCT FROM old.value) EXECUTE FUNCTION await_results();
+CREATE TRIGGER note_edited_domains AFTER INSERT ON domain_rule_changes REFERENCING NEW TABLE AS edits
+    FOR EACH STATEMENT EXECUTE FUNCTION note_edited_domains();
 
--- Adds an item to `rejudging` if its result was judged by earlier domain lists, settings or models than the latest.
--- Returns whether that is so. Call it after the write, in the same transaction. NULL arguments are unknown and add nothing.
---
--- A session that has locked the row adds the same reason or settles it soon. The lock timeout is shorter than the
--- server's deadlock_timeout, 1 s by default.
-CREATE FUNCTION note_outdated(item text, lists bigint, basis jsonb) RETURNS boolean LANGUAGE plpgsql
-SET lock_timeout = '800ms' AS $$
-DECLARE
-    latest jsonb;
-    by_lists boolean := lists < (SELECT version FROM domain_rules_version);
-    by_settings boolean;
-    by_models boolean;
-BEGIN
-    SELECT value INTO latest FROM store_settings WHERE key = 'rejudging_basis';
-    by_settings := latest->>'settings' <> basis->>'settings';
-    by_models := latest->>'models' <> basis->>'models';
-    IF NOT coalesce(by_lists, false) AND NOT coalesce(by_settings, false) AND NOT coalesce(by_models, false) THEN
-        RETURN false;
-    END IF;
-    BEGIN
-        INSERT INTO rejudging (item_id, asks, reason)
-        SELECT DISTINCT ON (late.asks) item, late.asks, late.reason
-        FROM (VALUES (false, 'domain_lists', by_lists), (false, 'settings', by_settings), (true, 'model', by_models))
-            AS late(asks, reason, holds)
-        WHERE late.holds
-        -- One row for each kind. An edit of the lists precedes settings.
-        ORDER BY late.asks, late.reason
-        ON CONFLICT (item_id, asks) DO UPDATE SET noted_at = now(), taken_until = NULL, attempts = 0,
-            reason = more_urgent(rejudging.reason, excluded.reason);
-    EXCEPTION WHEN lock_not_available THEN
-        RAISE WARNING 'an item that is judged again is held by another session';
-    END;
-    RETURN true;
-END $$;
+-- Makes the items nearest to an item due if a fact-check that is new to it may concern their claims: their runs decide
+-- that. `known` are the fact-checks that the item had before. 40 items are as many as the index returns.
+CREATE FUNCTION note_new_fact_checks(own items, known text[], at_least double precision)
+RETURNS void LANGUAGE sql AS $$
+    WITH found AS MATERIALIZED (
+        SELECT DISTINCT url FROM item_fact_checks WHERE item_id = own.item_id AND relation IN ('same', 'opposite')
+            AND rating_class IN ('true', 'mostly_true', 'mixed', 'misleading', 'false') AND url <> ALL (known)),
+    near AS MATERIALIZED (
+        SELECT item_id, embedding FROM items WHERE embedder = own.embedder AND EXISTS (SELECT FROM found)
+        ORDER BY embedding_bits <~> binary_quantize(own.embedding)::bit(384) LIMIT 40)
+    INSERT INTO rejudging (item_id, asks, reason)
+    SELECT DISTINCT near.item_id, true, 'fact_check' FROM near, found
+    WHERE near.item_id <> own.item_id AND 1 - (near.embedding <=> own.embedding) >= at_least
+        AND NOT EXISTS (SELECT FROM item_fact_checks has WHERE has.item_id = near.item_id AND has.url = found.url)
+    ORDER BY 1
+    ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL, attempts = 0
+$$;
 
 -- === Queue and outbox ===
 
@@ -977,7 +943,8 @@ CREATE INDEX webhook_messages_waiting ON webhook_messages (id) WHERE dead_at IS 
 
 -- === Writing a result ===
 
--- Writes one result with its evidence, idempotency key and messages in one round trip. `begun` and `seen` are the start of
+-- Writes one result with its evidence, idempotency key and messages in one round trip. `claim_rows` has, in the order of
+-- the result's claims, what the result does not have. `begun` and `seen` are the start of
 -- the run and the item's `evaluated_at` at that time. `is_written` is false if nothing was written, because another
 -- run's result is newer or more complete.
 --
@@ -993,16 +960,19 @@ CREATE FUNCTION commit_item(
 DECLARE
     own items;
     was_there boolean;
+    known_reviews text[] := '{}';
 BEGIN
-    own := jsonb_populate_record(null::items, item_row);
+    own := jsonb_populate_record(null::items, item_row || jsonb_build_object('language', result_json->'language',
+        'status', result_json->'status', 'degraded', result_json->'degraded', 'fact_check_score', result_json->'score',
+        'fact_check_tier', result_json->'tier', 'fact_check_notes', result_json->'notes'));
     -- The item is first: its row lock, held until commit, serialises the runs of one item.
     INSERT INTO items AS stored (item_id, channel, title, text, url, language, published_at, importance, cluster_id,
         cluster_members, content_hash, embedding, status, degraded, fact_check_score, fact_check_tier, fact_check_notes,
-        result, evaluated_at, enriched_at, expires_at, embedder, phase, began_at, sent_at, request)
+        result, evaluated_at, enriched_at, expires_at, embedder, phase, began_at, sent_at, request, judged_with)
     VALUES (own.item_id, own.channel, own.title, own.text, own.url, own.language, own.published_at, own.importance,
         own.cluster_id, own.cluster_members, own.content_hash, own.embedding, own.status, own.degraded,
         own.fact_check_score, own.fact_check_tier, own.fact_check_notes, result_json, moment, moment, expiry,
-        own.embedder, own.phase, begun, sent, request_json)
+        own.embedder, own.phase, begun, sent, request_json, own.judged_with)
     ON CONFLICT (item_id) DO UPDATE SET channel = excluded.channel, title = excluded.title, text = excluded.text,
         url = excluded.url, language = excluded.language, published_at = excluded.published_at,
         importance = excluded.importance, cluster_id = excluded.cluster_id, cluster_members = excluded.cluster_members,
@@ -1014,7 +984,7 @@ BEGIN
         -- stored.
         expires_at = CASE WHEN item_row->>'why' IS NULL THEN excluded.expires_at ELSE stored.expires_at END,
         embedder = excluded.embedder, phase = excluded.phase,
-        began_at = excluded.began_at, request = excluded.request,
+        began_at = excluded.began_at, request = excluded.request, judged_with = excluded.judged_with,
         -- Two messages with the same text: the later send time counts.
         sent_at = CASE WHEN stored.content_hash = excluded.content_hash
             THEN greatest(stored.sent_at, excluded.sent_at) ELSE excluded.sent_at END
@@ -1057,17 +1027,19 @@ BEGIN
         SELECT c.item_id, c.evaluated_at, c.position, c.claim_text, c.verdict, c.decisive, c.confidence, c.tier::text,
             c.score, c.judge, item_row->>'why'
         FROM claims c WHERE c.item_id = own.item_id ON CONFLICT DO NOTHING;
+        known_reviews := ARRAY(SELECT f.url FROM item_fact_checks f WHERE f.item_id = own.item_id);
         -- All earlier claims are replaced, including those of text that an edit removed.
         DELETE FROM claims c WHERE c.item_id = own.item_id;
     END IF;
     INSERT INTO claims (claim_id, item_id, position, source, claim_text, kind, verdict, decisive, confidence, score, tier,
         agreement, contradiction, judge, features, notes, justification, citations, correction, claim_date,
         confidence_threshold, searched, auto_correct, evaluated_at)
-    SELECT row.claim_id, own.item_id, row.position, row.source, row.claim_text, row.kind, row.verdict, row.decisive,
-        row.confidence, row.score, row.tier, row.agreement, row.contradiction, row.judge, row.features, row.notes,
-        row.justification, row.citations, row.correction, row.claim_date, row.confidence_threshold, row.searched,
-        row.auto_correct, moment
-    FROM jsonb_populate_recordset(null::claims, claim_rows) AS row;
+    SELECT row.claim_id, own.item_id, given.place - 1, row.source, given.claim->>'text', row.kind, row.verdict,
+        row.decisive, row.confidence, row.score, row.tier, row.agreement, row.contradiction, row.judge, row.features,
+        row.notes, row.justification, row.citations, row.correction, row.claim_date, row.confidence_threshold,
+        row.searched, row.auto_correct, moment
+    FROM jsonb_array_elements(result_json->'claims') WITH ORDINALITY AS given (claim, place),
+        jsonb_populate_record(null::claims, given.claim || (claim_rows->(given.place::integer - 1))) AS row;
     IF jsonb_array_length(passage_rows) > 0 THEN
         INSERT INTO item_evidence (item_id, claim_id, evidence_id, agreement_score, contradiction, stance, entail,
             contradict, neutral, relevance, quality, credibility, freshness, specificity, num_ok, independent_group,
@@ -1087,6 +1059,10 @@ BEGIN
             row.rating, row.rating_class, row.language, row.review_date, row.similarity, moment
         FROM jsonb_populate_recordset(null::item_fact_checks, review_rows) AS row
         ON CONFLICT DO NOTHING;
+        -- A re-evaluation notes no further items, because each would note the others again.
+        IF item_row->>'why' IS NULL AND own.embedding IS NOT NULL THEN
+            PERFORM note_new_fact_checks(own, known_reviews, (item_row->>'similar_item')::double precision);
+        END IF;
     END IF;
     -- Sentences that repeat another one of this item follow in a second call, which finds the stored one.
     IF jsonb_array_length(sentence_rows) > 0 THEN

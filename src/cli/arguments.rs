@@ -211,6 +211,15 @@ pub enum Command {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Queue stored items for a full re-evaluation with providers, pages and models.
+    #[command(
+        after_help = "Examples:\n  corroborate rejudge --since 2026-11-01\n\nA running daemon re-evaluates the items while no new item waits, at most rejudge.asked_per_hour an hour. If a provider or\nthe language model costs money, it spends at most rejudge.monthly_share of the monthly cap, by default nothing. If a\nverdict changes, it sends claim.changed and item.updated."
+    )]
+    Rejudge {
+        /// Only items judged since then: a date (2026-11-01) or a time (2026-11-01T08:00:00Z), UTC.
+        #[arg(long, value_name = "DATE", value_parser = super::moment::moment)]
+        since: Option<DateTime<Utc>>,
+    },
     /// Delete expired rows (the daemon does it daily).
     #[command(after_help = "Example:\n  corroborate cleanup --dry-run")]
     Cleanup {

@@ -157,6 +157,7 @@ async fn dispatch(cli: Cli, shared: &mut Output) -> Result<(), Failure> {
             eval::run(&config, &file, options, output).await
         }
         Command::Rescore { since, dry_run } => rescore::run(&config, since, dry_run, output).await,
+        Command::Rejudge { since } => rescore::request(&config, since, output).await,
         Command::Domains { action } => domains::run(config, action, output).await,
         Command::Providers { action } => providers::run(config, action, output).await,
         Command::Tokens { action } => tokens::run(config, action, output).await,

@@ -1,6 +1,6 @@
-//! `rescore`: judges stored items again with the current settings.
+//! `rescore` judges stored items again with the current settings; `rejudge` queues them for a full run by a daemon.
 //!
-//! It calls no provider. Items that another run changes meanwhile are left unchanged.
+//! `rescore` calls no provider. Items that another run changes meanwhile are left unchanged.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -72,12 +72,7 @@ pub(super) async fn run(
     dry_run: bool,
     output: Output,
 ) -> Result<(), Failure> {
-    let opened = OpenStore::open(config, Upkeep::Command).await.map_err(|error| match error {
-        AppError::DataFolderBusy { .. } => Failure::unavailable(format!(
-            "{error}; stop it and run this again, or keep the data in a Postgres that both reach"
-        )),
-        other => other.into(),
-    })?;
+    let opened = open(config).await?;
     let mut tally = Tally::default();
     let done = pass(config, &opened, since, dry_run, output, &mut tally).await;
     let closed = opened.close().await;
@@ -91,6 +86,28 @@ pub(super) async fn run(
         0 => Ok(()),
         count => Err(Failure::failed(format!("{count} item(s) were left as they are; see above"))),
     }
+}
+
+/// Queues items for a full run.
+pub(super) async fn request(config: &Config, since: Option<DateTime<Utc>>, output: Output) -> Result<(), Failure> {
+    let opened = open(config).await?;
+    let queued = opened.store.request_rejudging(since).await;
+    let closed = opened.close().await;
+    let queued = queued?;
+    closed?;
+    if output.json {
+        return output.value(&json!({ "queued": queued }));
+    }
+    output.text(&format!("{queued} item(s) queued for re-evaluation by a running daemon\n"))
+}
+
+async fn open(config: &Config) -> Result<OpenStore, Failure> {
+    OpenStore::open(config, Upkeep::Command).await.map_err(|error| match error {
+        AppError::DataFolderBusy { .. } => Failure::unavailable(format!(
+            "{error}; stop it and run this again, or keep the data in a Postgres that both reach"
+        )),
+        other => other.into(),
+    })
 }
 
 async fn pass(

@@ -33,7 +33,8 @@ const RESERVED_PREFIXES: [&str; 5] =
     ["CORROBORATE_TEST_", "CORROBORATE_BENCH_", "CORROBORATE_SHARED_DATA", "CORROBORATE_TOKEN", "CORROBORATE_URL"];
 
 /// Keys of earlier versions, and tables of such keys with a dot at the end. Each sentence ends the warning.
-const REMOVED: [(&str, &str); 40] = [
+const REMOVED: [(&str, &str); 41] = [
+    ("rejudge.per_hour", "a round of re-evaluation takes up to 200 items"),
     ("http.request_timeout", "it is enrichment.max_time and half a minute"),
     ("jobs.cleanup_interval", "it is a day"),
     ("traces.timeout", "it is ten seconds"),

@@ -186,8 +186,6 @@ table! {
         enabled: bool = Kind::Flag,
         interval: Duration = PAUSE,
         max_age: Duration = SPAN,
-        /// Of all processes, from the store alone. The limit protects the database.
-        per_hour: u32 = count(0, 1_000_000),
         /// Of all processes, with a full new run.
         asked_per_hour: u32 = count(0, 1_000_000),
         /// Share of `enrichment.monthly_cap_usd`, 0–1.

@@ -1,7 +1,8 @@
 //! Decides whether a request needs work, and in which phase.
 //! It compares content, phase and message with the item's finished runs, and writes nothing.
 
-use super::{PipelineError, Request, Services};
+use super::run_context::Request;
+use super::services::{PipelineError, Services};
 use crate::domain::verdict::Phase;
 use crate::store::{DonePhase, RunStart};
 
@@ -14,9 +15,9 @@ pub enum Admission {
 pub(super) async fn admit(services: &Services, request: &Request, hash: &str) -> Result<Admission, PipelineError> {
     let phase = allowed_phase(services, request);
     let redo = request.again || (services.settings.redo && request.message_id.is_none());
-    // Read first: later changes mark the result as outdated.
-    let judged_by = services.judged_by();
-    let start = RunStart { judged_by, ..services.store.begin(&request.item.item_id).await? };
+    // Read first: a later change makes the result outdated.
+    let judged_with = services.judged_with();
+    let start = RunStart { judged_with, ..services.store.begin(&request.item.item_id).await? };
     // Anything written or removed since takes precedence.
     let is_overtaken = request.rejudging.as_ref().is_some_and(|again| start.seen != Some(again.evaluated_at));
     let done = is_overtaken || (!redo && is_done(&start.done, phase, hash, request));

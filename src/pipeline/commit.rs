@@ -5,19 +5,18 @@
 use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
-use serde_json::json;
 
-use super::changed::{Messages, Rejudging};
 use super::decide::DecidedClaim;
+use super::events::{Events, Rejudging, ReplyAddress};
 use super::fact_check::Reviews;
 use super::judge::JudgedItem;
 use super::normalise::NormalisedItem;
 use super::page::PreparedPage;
-use super::services::WebhookTarget;
-use super::{PipelineError, Request, Services};
-use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::verdict::{Origin, Phase, Stance, Verdict};
-use crate::domain::{Event, Item, MessageId, ids};
+use super::run_context::{Request, RunContext};
+use super::services::{PipelineError, Services};
+use crate::domain::result::ItemResult;
+use crate::domain::verdict::{Origin, Stance};
+use crate::domain::{Item, MessageId, ids};
 use crate::providers::knowledge;
 use crate::store::{
     ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, EvidenceUse, OutboxDraft, RunStart, WebhookDraft,
@@ -29,20 +28,26 @@ pub(super) const NEXT: TimeDelta = TimeDelta::milliseconds(1);
 /// Sentences per page for the evidence store: the most relevant ones.
 const SENTENCES_PER_PAGE: usize = 3;
 
-#[expect(clippy::too_many_arguments, reason = "the last stage takes what every stage before it made")]
+/// What the stages before made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Findings<'a> {
+    /// The item without the pages of its links.
+    pub(super) sent: &'a Item,
+    pub(super) start: &'a RunStart,
+    pub(super) hash: &'a str,
+    pub(super) normal: &'a NormalisedItem,
+    pub(super) decided: &'a [DecidedClaim],
+    pub(super) judged: &'a JudgedItem,
+    pub(super) reviews: &'a Reviews,
+}
+
 pub(super) async fn commit(
-    services: &Services,
-    request: &Request,
-    sent: &Item,
-    phase: Phase,
-    start: &RunStart,
-    hash: &str,
-    normal: &NormalisedItem,
-    decided: &[DecidedClaim],
-    judged: &JudgedItem,
-    reviews: &Reviews,
+    run: RunContext<'_>,
+    findings: Findings<'_>,
     result: &mut ItemResult,
 ) -> Result<CommitOutcome, PipelineError> {
+    let RunContext { services, request, phase, .. } = run;
+    let Findings { sent, start, hash, normal, decided, judged, reviews } = findings;
     let rules = services.rules.current();
     let threshold = request.item.options.confidence_threshold();
     loop {
@@ -80,12 +85,14 @@ pub(super) async fn commit(
             evidence_claims: evidence_claims(services, &normal.embedder, &fresh, judged),
             uses: uses(services.settings.scoring.relevance_floor, decided, judged),
             embedder: &normal.embedder,
+            same_sentence: services.settings.dedup_similarity,
+            similar_item: services.settings.similar_item_threshold,
             outbox,
             webhooks,
             keep: TimeDelta::from_std(services.settings.evidence_ttl).unwrap_or(TimeDelta::days(30)),
             now,
         };
-        match services.store.commit(&commit, services.settings.dedup_similarity).await? {
+        match services.store.commit(&commit).await? {
             // Terminates: each repetition means that another run was written.
             CommitOutcome::TooEarly(last) => {
                 result.enriched_at = services.clock.now().max(last + NEXT);
@@ -100,18 +107,23 @@ pub(super) async fn commit(
     }
 }
 
-/// Builds the messages. A re-evaluation only sends changes with their reason.
+/// Returns the messages. A re-evaluation only sends changes with their reason.
 fn outgoing(
     services: &Services,
     request: &Request,
     result: &ItemResult,
 ) -> Result<(Vec<OutboxDraft>, Vec<WebhookDraft>), PipelineError> {
-    if let Some(Rejudging { why, before, .. }) = &request.rejudging {
-        let changed = Messages::of(before, result, *why, result.enriched_at, &services.settings.listeners());
-        return Ok((changed.outbox, changed.webhooks));
-    }
-    let outgoing = OutgoingEvent::all(result)?;
-    Ok((messages(services, request, result, &outgoing), hooks(services, result, &outgoing)))
+    let listeners = services.settings.listeners();
+    let (events, reply) = match &request.rejudging {
+        Some(Rejudging { why, before, .. }) => {
+            (Events::of_change(before, result, *why, result.enriched_at), ReplyAddress::default())
+        }
+        None => {
+            let (reply_to, correlation_id) = (request.reply_to.as_deref(), request.correlation_id.as_deref());
+            (Events::of_result(result)?, ReplyAddress { reply_to, correlation_id })
+        }
+    };
+    Ok((events.outbox(&listeners, reply), events.webhooks(&listeners)))
 }
 
 /// Sends the stored result to the reply address.
@@ -188,113 +200,4 @@ fn uses(floor: f64, decided: &[DecidedClaim], judged: &JudgedItem) -> Vec<Eviden
             deciding: takes_a_side && passage.stance() != Stance::Neutral,
         })
         .collect()
-}
-
-struct OutgoingEvent {
-    event: Event,
-    /// JSON text.
-    body: String,
-    suffix: String,
-}
-
-impl OutgoingEvent {
-    /// Returns an id that is stable per message, so that receivers can detect copies.
-    fn id(result: &ItemResult, suffix: &str) -> MessageId {
-        MessageId::new(format!("{}:{}:{suffix}", result.item_id, result.enriched_at.timestamp_micros()))
-    }
-
-    /// Returns the result first.
-    fn all(result: &ItemResult) -> Result<Vec<Self>, PipelineError> {
-        let whole = serde_json::to_string(result)
-            .map_err(|error| crate::store::StoreError::Corrupt { detail: error.to_string() })?;
-        let mut all = vec![Self { event: Event::ItemEnriched, body: whole, suffix: "result".to_owned() }];
-        for claim in &result.claims {
-            let body = signal(result, claim).to_string();
-            all.push(Self { event: signal_event(claim), body, suffix: claim.claim_id.clone() });
-            if let Some(correction) = &claim.correction {
-                let body = json!({
-                    "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
-                    "confidence": claim.confidence, "correction": correction,
-                });
-                let suffix = format!("{}:correction", claim.claim_id);
-                all.push(Self { event: Event::CorrectionGenerated, body: body.to_string(), suffix });
-            }
-        }
-        Ok(all)
-    }
-}
-
-/// Sends the result to `reply_to` too.
-fn messages(
-    services: &Services,
-    request: &Request,
-    result: &ItemResult,
-    outgoing: &[OutgoingEvent],
-) -> Vec<OutboxDraft> {
-    let Some(exchange) = &services.settings.results_exchange else { return Vec::new() };
-    let draft = |exchange: Option<&str>, key: &str, outgoing: &OutgoingEvent, suffix: &str| OutboxDraft {
-        exchange: exchange.map(str::to_owned),
-        routing_key: key.to_owned(),
-        body: outgoing.body.clone(),
-        correlation_id: request.correlation_id.clone(),
-        message_id: OutgoingEvent::id(result, suffix),
-    };
-    let reply = request.reply_to.as_deref().zip(outgoing.first()).map(|(to, result)| draft(None, to, result, "reply"));
-    let published =
-        outgoing.iter().map(|outgoing| draft(Some(exchange), outgoing.event.as_str(), outgoing, &outgoing.suffix));
-    reply.into_iter().chain(published).collect()
-}
-
-fn hooks(services: &Services, result: &ItemResult, outgoing: &[OutgoingEvent]) -> Vec<WebhookDraft> {
-    let at = result.enriched_at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
-    let draft = |webhook: &WebhookTarget, outgoing: &OutgoingEvent| WebhookDraft {
-        webhook: webhook.name.clone(),
-        event: outgoing.event,
-        // The parts are JSON or need no escaping.
-        body: format!(r#"{{"type":"{}","timestamp":"{at}","data":{}}}"#, outgoing.event, outgoing.body),
-        message_id: OutgoingEvent::id(result, &outgoing.suffix),
-    };
-    let wanted = services.settings.webhooks.iter().flat_map(|webhook| {
-        outgoing
-            .iter()
-            .filter(|outgoing| webhook.subscribes_to(outgoing.event))
-            .map(move |outgoing| (webhook, outgoing))
-    });
-    wanted.map(|(webhook, outgoing)| draft(webhook, outgoing)).collect()
-}
-
-pub fn signal_event(claim: &ClaimResult) -> Event {
-    match claim.verdict {
-        Verdict::Supported if claim.decisive => Event::ClaimVerified,
-        Verdict::Refuted if claim.decisive => Event::ClaimContradicted,
-        Verdict::Outdated if claim.decisive => Event::ClaimOutdated,
-        Verdict::Outdated | Verdict::Supported | Verdict::Refuted | Verdict::Contested | Verdict::Misleading => {
-            Event::ClaimContested
-        }
-        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => Event::ClaimUnverifiable,
-    }
-}
-
-fn signal(result: &ItemResult, claim: &ClaimResult) -> serde_json::Value {
-    let key = |stance: Stance| claim.evidence.iter().find(|row| row.stance == stance);
-    let mut signal = json!({
-        "schema": 1, "item_id": result.item_id, "claim_id": claim.claim_id, "verdict": claim.verdict,
-        "confidence": claim.confidence,
-    });
-    let own = match claim.verdict {
-        Verdict::Supported => json!({ "key_evidence": key(Stance::Supports) }),
-        Verdict::Refuted => json!({ "contradiction": key(Stance::Contradicts).map(|row| &row.passage),
-            "key_evidence": key(Stance::Contradicts) }),
-        Verdict::Outdated => json!({ "contradiction": key(Stance::Contradicts).map(|row| &row.passage),
-            "was_true_until": key(Stance::Contradicts).and_then(|row| row.published_at) }),
-        Verdict::Contested | Verdict::Misleading => json!({ "key_evidence": key(Stance::Supports),
-            "contradiction": key(Stance::Contradicts).map(|row| &row.passage) }),
-        Verdict::NotEnoughEvidence | Verdict::NotVerifiable => {
-            json!({ "sources_checked": result.sources_checked.len() })
-        }
-    };
-    if let (Some(signal), serde_json::Value::Object(own)) = (signal.as_object_mut(), own) {
-        signal.extend(own);
-    }
-    signal
 }

@@ -13,14 +13,15 @@ use url::Url;
 
 use super::candidate::Candidate;
 use super::read::{EXPIRY_MARGIN, one};
-use super::{Journal, PipelineError, Request, Services};
+use super::run_context::{Journal, Request};
+use super::services::{PipelineError, Services};
 use crate::domain::Item;
 use crate::domain::item::{ItemSource, ItemSourceKind};
 use crate::domain::limits::is_storable_url;
 use crate::domain::rules::DomainRules;
 use crate::providers::{Hit, Storage};
 use crate::reading::{canonical_url, registered_domain};
-use crate::store::StoredSource;
+use crate::store::Source;
 
 const LINK: &str = "link";
 
@@ -87,7 +88,7 @@ pub(super) async fn expand(
 async fn linked(
     services: &Services,
     url: &Url,
-    stored: &[StoredSource],
+    stored: &[Source],
     rules: &DomainRules,
     until: Instant,
     journal: &Journal,

@@ -23,7 +23,7 @@ use crate::language::{cognates, tokens};
 use crate::outbound::Validators;
 use crate::providers::{Content, Hit, Storage};
 use crate::reading::{Article, own_passages, passages, registered_domain, text_without_orders};
-use crate::store::{SourceRow, StoredSource};
+use crate::store::Source;
 
 /// A page that all items that cite it share.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl Passage {
     }
 }
 
-pub(super) fn served_from(source: &StoredSource, url: &Url) -> Url {
+pub(super) fn served_from(source: &Source, url: &Url) -> Url {
     source.final_url.as_deref().and_then(|url| Url::parse(url).ok()).unwrap_or_else(|| url.clone())
 }
 
@@ -180,8 +180,8 @@ impl PreparedPage {
         self.text.len() * 3 + passages + 1_024
     }
 
-    pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> SourceRow {
-        SourceRow {
+    pub(crate) fn row(&self, rules: &DomainRules, fetched_at: DateTime<Utc>) -> Source {
+        Source {
             id: self.id.clone(),
             url: self.url.to_string(),
             domain: self.domain.clone(),
@@ -201,7 +201,7 @@ impl PreparedPage {
             failure: self.failure.clone(),
             etag: self.validators.etag.clone(),
             last_modified: self.validators.last_modified.clone(),
-            origin: self.origin.as_str(),
+            origin: self.origin,
             fetched_at,
             expires_at: self.expires_at,
         }
@@ -349,9 +349,9 @@ pub(super) fn from_article(
     }
 }
 
-pub(super) fn from_store(source: &StoredSource, url: &Url) -> PreparedPage {
+pub(super) fn from_store(source: &Source, url: &Url) -> PreparedPage {
     let language = source.language.clone();
-    let origin = Origin::parse(&source.origin).unwrap_or(Origin::Web);
+    let origin = source.origin;
     // Web pages are stored with one line per paragraph ([`Article::text`]); own texts keep their lines.
     let between = match origin {
         Origin::Corpus | Origin::Api | Origin::Database => "\n\n",

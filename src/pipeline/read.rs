@@ -14,7 +14,8 @@ use url::Url;
 use super::candidate::{Candidate, same_page};
 use super::page::{PreparedPage, empty_page, from_article, from_content, from_store, served_from};
 use super::page_failure::{PageFailure, could_not_ask};
-use super::{Journal, PipelineError, Services};
+use super::run_context::Journal;
+use super::services::{PipelineError, Services};
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Origin;
 use crate::domain::{Degradation, Item};
@@ -22,7 +23,7 @@ use crate::outbound::{FetchError, FetchOutcome, FetchedPage, Validators};
 use crate::parsing::ParseError;
 use crate::providers::knowledge;
 use crate::reading::{self, Junk, canonical_url};
-use crate::store::StoredSource;
+use crate::store::Source;
 use crate::telemetry::metrics;
 
 #[derive(Debug, Clone)]
@@ -226,7 +227,7 @@ pub(super) async fn one(
     services: &Services,
     candidate: &Candidate,
     cached: Option<Arc<PreparedPage>>,
-    stored: Option<&StoredSource>,
+    stored: Option<&Source>,
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<ReadPage, FetchError> {
@@ -286,7 +287,7 @@ pub(super) async fn one(
 async fn fetch(
     services: &Services,
     candidate: &Candidate,
-    stored: Option<&StoredSource>,
+    stored: Option<&Source>,
     rules: &DomainRules,
     journal: &Journal,
 ) -> Result<PreparedPage, FetchError> {
@@ -350,7 +351,7 @@ async fn fetch(
 /// `ParseError::NoPlace`; a hang or crash gives a failed page.
 async fn restored(
     services: &Services,
-    source: &StoredSource,
+    source: &Source,
     url: &Url,
     now: DateTime<Utc>,
 ) -> Result<PreparedPage, ParseError> {
@@ -369,13 +370,13 @@ async fn restored(
 /// Returns a stored page as failed, without text. In the page cache it prevents another parse before `expires_at`;
 /// the store keeps the readable page.
 fn unparsed(
-    source: &StoredSource,
+    source: &Source,
     url: &Url,
     why: PageFailure,
     now: DateTime<Utc>,
     expires_at: DateTime<Utc>,
 ) -> PreparedPage {
-    let failed = StoredSource {
+    let failed = Source {
         title: None,
         raw_text: String::new(),
         claim_reviews: Vec::new(),
@@ -448,7 +449,7 @@ mod tests {
     fn stored_page_that_was_not_parsed_is_failed_until_it_may_be_tried_again() {
         let now = DateTime::UNIX_EPOCH;
         let (until, url) = (now + TimeDelta::hours(1), Url::parse("https://a.example/1").unwrap());
-        let source = StoredSource {
+        let source = Source {
             id: "ev_1".to_owned(),
             url: url.to_string(),
             domain: "a.example".to_owned(),
@@ -456,6 +457,9 @@ mod tests {
             published_at: None,
             language: None,
             raw_text: "The bridge opened on Monday, the city council said.".to_owned(),
+            source_type: "news".to_owned(),
+            content_hash: None,
+            independent_group: None,
             canonical: None,
             final_url: None,
             expires_at: now + TimeDelta::days(30),
@@ -467,7 +471,7 @@ mod tests {
             etag: Some("1".to_owned()),
             last_modified: None,
             fetched_at: now - TimeDelta::days(1),
-            origin: "web".to_owned(),
+            origin: Origin::Web,
         };
         let page = unparsed(&source, &url, PageFailure::ReaderTooSlow, now, until);
         assert_eq!(page.failure.as_deref(), Some("reader_too_slow"));

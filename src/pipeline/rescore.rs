@@ -6,9 +6,9 @@
 use chrono::{DateTime, Utc};
 use url::Url;
 
-use super::changed::Messages;
 use super::context;
 use super::decide::{self, BY_FACT_CHECK, DecisionInput};
+use super::events::{Events, ReplyAddress};
 use super::judge::is_adjudicator;
 use super::rounding::round;
 use super::services::Listeners;
@@ -29,8 +29,7 @@ use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::{Assessment, ClaimContext, assess};
 use crate::language::dates;
 use crate::store::{
-    JudgedBy, RejudgedClaim, RescoreMessages, RewriteOutcome, Store, StoreError, StoredClaim, StoredJudgement,
-    StoredPassage,
+    JudgedWith, RejudgedClaim, Rewrite, RewriteOutcome, Store, StoreError, StoredClaim, StoredJudgement, StoredPassage,
 };
 
 #[derive(Debug, Clone)]
@@ -41,8 +40,8 @@ pub struct Terms {
     pub passages_shown: usize,
     pub claims_per_item: usize,
     pub listeners: Listeners,
-    /// These terms, for the store.
-    pub judged_by: JudgedBy,
+    /// The parts that these terms replace.
+    pub judged_with: JudgedWith,
 }
 
 #[derive(Debug, Clone)]
@@ -66,10 +65,19 @@ impl RescoredItem {
             self.claims.iter().map(|one| RejudgedClaim { claim: &one.after, passages: &one.passages }).collect();
         let mut at = now;
         loop {
-            let messages = Messages::of(&stored.result, &self.result, why, at, &terms.listeners);
-            let (outbox, webhooks) = (&messages.outbox, &messages.webhooks);
-            let messages = RescoreMessages { why, outbox, webhooks, judged_by: &terms.judged_by };
-            match store.write_rejudged(&self.result, stored.evaluated_at, &rows, messages, at, dry_run).await? {
+            let events = Events::of_change(&stored.result, &self.result, why, at);
+            let rewrite = Rewrite {
+                result: &self.result,
+                evaluated_at: stored.evaluated_at,
+                claims: &rows,
+                why,
+                outbox: &events.outbox(&terms.listeners, ReplyAddress::default()),
+                webhooks: &events.webhooks(&terms.listeners),
+                judged_with: &terms.judged_with,
+                now: at,
+                dry_run,
+            };
+            match store.write_rejudged(rewrite).await? {
                 RewriteOutcome::Written => return Ok(true),
                 RewriteOutcome::Overtaken => return Ok(false),
                 // Terminates: each repetition means that another message was written.

@@ -88,7 +88,7 @@ const BATCH_AGE: &str = "2 days";
 
 /// Returns tables with conditions for stale rows. The breaker of the key in use is kept, because its version must not
 /// restart.
-fn stale() -> [(StaleKind, &'static str, String); 12] {
+fn stale() -> [(StaleKind, &'static str, String); 11] {
     [
         (StaleKind::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
         (StaleKind::Feeds, "feed_sites", format!("next_look_at < now() - interval '{FEED_AGE}'")),
@@ -114,7 +114,6 @@ fn stale() -> [(StaleKind, &'static str, String); 12] {
             "due_at < now() AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
         ),
         (StaleKind::Providers, "counted_batches", format!("counted_at < now() - interval '{BATCH_AGE}'")),
-        (StaleKind::Providers, "rejudging_hours", format!("hour < now() - interval '{QUOTA_AGE}'")),
         (StaleKind::Providers, "provider_quota", format!("starts_at < now() - interval '{QUOTA_AGE}'")),
         (
             StaleKind::Providers,

@@ -1,19 +1,21 @@
 //! Writes the result of an item with its evidence, idempotency key and messages in one transaction.
 //!
 //! `commit_item` locks the item and compares the run's start with the stored result. It writes, or reports that another
-//! run's result is newer ([`CommitOutcome`]). To store a new value, extend the row struct here and the function.
+//! run's result is newer ([`CommitOutcome`]). Figures of the item and its claims come from the result. To store a new
+//! value, extend the row struct here and the function.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sqlx::types::Json;
 use tracing::Instrument as _;
 
-use super::{RunStart, SourceRow, Store, StoreError, vector_text};
-use crate::domain::evidence::{JudgedPassage, MatchedReview};
-use crate::domain::limits::storable_date;
+use super::{JudgedWith, RunStart, Source, Store, StoreError, vector_text};
+use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview};
+use crate::domain::item::ClusterMember;
+use crate::domain::limits::serialize_date;
 use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::verdict::Phase;
+use crate::domain::verdict::{Phase, Stance};
 use crate::domain::{Item, Reason, ids};
 use crate::telemetry::traces;
 
@@ -37,12 +39,16 @@ pub struct Commit<'a> {
     /// In the order of `result.claims`.
     pub claims: Vec<ClaimCommit<'a>>,
     /// Pages first read, or tried, in this run.
-    pub sources: Vec<SourceRow>,
+    pub sources: Vec<Source>,
     pub evidence_claims: Vec<EvidenceClaimRow>,
     /// Stored sentences used for this item.
     pub uses: Vec<super::EvidenceUse>,
     /// Model of `embedding` and `evidence_claims`.
     pub embedder: &'a str,
+    /// Minimum cosine of two sentences that are stored as one.
+    pub same_sentence: f64,
+    /// Minimum cosine of earlier items that a new fact-check of this item may concern.
+    pub similar_item: f64,
     pub outbox: Vec<super::OutboxDraft>,
     pub webhooks: Vec<super::WebhookDraft>,
     pub keep: TimeDelta,
@@ -60,14 +66,19 @@ pub enum CommitOutcome {
     TooEarly(DateTime<Utc>),
 }
 
-#[derive(Debug)]
+/// What the store keeps of a claim besides its result.
+#[derive(Debug, Serialize)]
 pub struct ClaimCommit<'a> {
+    #[serde(skip)]
     pub claim: &'a ClaimResult,
+    #[serde(serialize_with = "serialize_date")]
     pub claim_date: Option<DateTime<Utc>>,
     pub confidence_threshold: f64,
     pub searched: bool,
     pub auto_correct: bool,
+    #[serde(skip)]
     pub passages: &'a [JudgedPassage],
+    #[serde(skip)]
     pub reviews: &'a [MatchedReview],
 }
 
@@ -81,34 +92,50 @@ pub struct EvidenceClaimRow {
     pub relevance: f64,
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct PassageRow {
+/// A row of `item_evidence`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PassageRow {
     item_id: String,
-    claim_id: String,
-    evidence_id: String,
-    agreement_score: f64,
+    pub(super) claim_id: String,
     contradiction: bool,
-    stance: &'static str,
-    entail: f64,
-    contradict: f64,
-    neutral: f64,
-    relevance: f64,
-    quality: f64,
-    credibility: f64,
-    freshness: f64,
-    specificity: f64,
-    num_ok: Option<bool>,
-    independent_group: String,
-    source_type: &'static str,
-    origin: &'static str,
-    provider: String,
-    out_of_context: bool,
-    judge: Option<String>,
-    llm_stance: Option<&'static str>,
+    stance: Stance,
+    llm_stance: Option<Stance>,
     llm_elsewhere: bool,
-    passage: String,
     passage_hash: String,
-    rank: i32,
+    #[serde(flatten)]
+    passage: JudgedPassage,
+}
+
+impl PassageRow {
+    pub(super) fn of(item_id: &str, claim_id: &str, passage: &JudgedPassage) -> Self {
+        let stance = passage.stance();
+        Self {
+            item_id: item_id.to_owned(),
+            claim_id: claim_id.to_owned(),
+            contradiction: stance == Stance::Contradicts,
+            stance,
+            llm_stance: passage.adjudication.map(|one| one.stance),
+            llm_elsewhere: passage.adjudication.is_some_and(|one| one.elsewhere),
+            passage_hash: ids::passage_hash(&passage.passage),
+            passage: passage.clone(),
+        }
+    }
+}
+
+impl From<PassageRow> for JudgedPassage {
+    fn from(row: PassageRow) -> Self {
+        let elsewhere = row.llm_elsewhere;
+        let adjudication = row.llm_stance.map(|stance| Adjudication { stance, elsewhere });
+        Self { adjudication, ..row.passage }
+    }
+}
+
+/// A row of `item_fact_checks`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ReviewRow {
+    pub(super) claim_id: String,
+    #[serde(flatten)]
+    pub(super) review: MatchedReview,
 }
 
 #[derive(Deserialize)]
@@ -123,26 +150,32 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoEvidence`] for a verdict without evidence.
-    pub async fn commit(&self, commit: &Commit<'_>, dedup_similarity: f64) -> Result<CommitOutcome, StoreError> {
+    pub async fn commit(&self, commit: &Commit<'_>) -> Result<CommitOutcome, StoreError> {
         let started = std::time::Instant::now();
-        let (sentences, repeated) = super::sentences::rows_of(commit, dedup_similarity)?;
-        let result = serde_json::to_string(commit.result);
-        let result = result.map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        // `begin_result` locks the item before the check. Messages are dated to the millisecond; an equal date is a
-        // retry of this commit.
-        let (before, written, outdated): (Option<DateTime<Utc>>, Option<Json<ReplyRow>>, Option<bool>) = sqlx::query_as(
-            "SELECT done.at, done.ended,
-                 CASE WHEN (done.ended->>'is_written')::boolean THEN note_outdated($20, $21, $22) END
-             FROM (SELECT before.at,
-                     CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
-                         ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
-                             $4, now() + make_interval(secs => $5), $6, $7, $8, on_database_clock($9::jsonb, $23), $10::jsonb, $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb,
-                             $15::jsonb, $16::jsonb, $17::jsonb, $18, make_interval(secs => $19))) END AS ended
-                 FROM (SELECT begin_result(), item_spoken_of($20) AS at) AS before OFFSET 0) AS done",
+        let (sentences, repeated) = sentence_rows(commit)?;
+        let item_id = &commit.item.item_id;
+        let passages: Vec<PassageRow> = commit
+            .claims
+            .iter()
+            .flat_map(|one| one.passages.iter().map(|passage| PassageRow::of(item_id, &one.claim.claim_id, passage)))
+            .collect();
+        let reviews = commit.claims.iter().flat_map(|one| {
+            let claim_id = &one.claim.claim_id;
+            one.reviews.iter().map(|review| ReviewRow { claim_id: claim_id.clone(), review: review.clone() })
+        });
+        // Messages are dated to the millisecond; an equal date is a retry of this commit.
+        let (before, written): (Option<DateTime<Utc>>, Option<Json<ReplyRow>>) = sqlx::query_as(
+            "SELECT before.at,
+                 CASE WHEN before.at > $4::timestamptz - interval '1 millisecond' AND before.at <> $4 THEN NULL
+                     ELSE to_jsonb(commit_item($1::jsonb, $2::jsonb, $3::jsonb,
+                         $4, now() + make_interval(secs => $5), $6, $7, $8, on_database_clock($9::jsonb, $21), $10::jsonb,
+                         $11::jsonb, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb, $17::jsonb, $18,
+                         make_interval(secs => $19))) END
+             FROM (SELECT item_spoken_of($20) AS at) AS before OFFSET 0",
         )
-        .bind(rows_text(&item_row(commit)?)?)
-        .bind(without_nul(result))
-        .bind(super::history::request(commit.sent, commit.text)?)
+        .bind(rows_text(&ItemRow::of(commit))?)
+        .bind(rows_text(commit.result)?)
+        .bind(request(commit.sent, commit.text)?)
         .bind(commit.result.enriched_at)
         .bind(commit.keep.as_seconds_f64())
         .bind(commit.start.began_at)
@@ -150,18 +183,16 @@ impl Store {
         .bind(commit.sent_at)
         .bind(rows(&commit.sources)?)
         .bind(rows(&commit.uses)?)
-        .bind(rows(&claim_rows(commit)?)?)
-        .bind(rows(&passage_rows(&commit.item.item_id, commit))?)
-        .bind(rows(&review_rows(commit))?)
+        .bind(rows(&commit.claims)?)
+        .bind(rows(&passages)?)
+        .bind(rows(&reviews.collect::<Vec<_>>())?)
         .bind(sentences)
         .bind(repeated)
         .bind(rows(&commit.outbox)?)
         .bind(rows(&commit.webhooks)?)
-        .bind(dedup_similarity)
+        .bind(commit.same_sentence)
         .bind(self.fresh.claim().map(TimeDelta::as_seconds_f64))
-        .bind(&commit.item.item_id)
-        .bind(commit.start.judged_by.lists)
-        .bind(commit.start.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
+        .bind(item_id)
         .bind(commit.now)
         .fetch_one(&self.pool)
         .instrument(traces::store_commit_span(commit.claims.len(), commit.sources.len()))
@@ -175,9 +206,6 @@ impl Store {
             return Ok(CommitOutcome::Superseded);
         }
         crate::telemetry::metrics::db_commit(started.elapsed());
-        if outdated == Some(true) {
-            tracing::info!("lists, settings or models changed during judging; re-evaluating soon");
-        }
         if let Some(ids) = ids {
             self.fresh.written(&commit.outbox, &ids, until, started);
             self.wake_outbox.notify_one();
@@ -194,19 +222,13 @@ pub(super) fn rows<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
     rows_text(&rows)
 }
 
-fn rows_text<T: Serialize>(value: &T) -> Result<String, StoreError> {
+pub(super) fn rows_text<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     let text = serde_json::to_string(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
     Ok(without_nul(text))
 }
 
-/// Serialises a date; `null` if Postgres cannot represent its year.
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-pub(super) fn date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
-    date.and_then(storable_date).serialize(serializer)
-}
-
 /// Removes escaped NULs. `\\u0000` after an escaped backslash is ordinary text and is kept.
-pub(super) fn without_nul(text: String) -> String {
+fn without_nul(text: String) -> String {
     if !text.contains("\\u0000") {
         return text;
     }
@@ -232,7 +254,7 @@ pub(super) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
     serde_json::to_value(value).map_err(|error| StoreError::Corrupt { detail: error.to_string() })
 }
 
-/// Columns of `items`, the message id, and the reason of a re-evaluation.
+/// Columns of `items` that the result does not have, and arguments of `commit_item`.
 #[derive(Serialize)]
 struct ItemRow<'a> {
     item_id: &'a str,
@@ -240,183 +262,137 @@ struct ItemRow<'a> {
     title: Option<&'a str>,
     text: &'a str,
     url: Option<&'a str>,
-    language: Value,
-    #[serde(serialize_with = "date")]
+    #[serde(serialize_with = "serialize_date")]
     published_at: Option<DateTime<Utc>>,
     importance: Option<f64>,
     cluster_id: Option<&'a str>,
-    cluster_members: Value,
+    cluster_members: &'a [ClusterMember],
     content_hash: &'a str,
     embedding: Option<String>,
     embedder: &'a str,
-    status: &'static str,
-    degraded: &'a [String],
-    fact_check_score: Option<f64>,
-    fact_check_tier: Option<&'static str>,
-    fact_check_notes: Value,
     phase: &'static str,
+    judged_with: &'a JudgedWith,
     message_id: Option<&'a str>,
     why: Option<Reason>,
+    similar_item: f64,
 }
 
-fn item_row<'a>(commit: &'a Commit<'_>) -> Result<ItemRow<'a>, StoreError> {
-    let (item, result) = (commit.item, commit.result);
-    Ok(ItemRow {
-        item_id: &item.item_id,
-        channel: item.channel.as_deref(),
-        title: item.title.as_deref(),
-        text: commit.text,
-        url: item.url.as_deref(),
-        language: json(&result.language)?,
-        published_at: item.published_at,
-        importance: item.importance,
-        cluster_id: item.cluster_id.as_deref(),
-        cluster_members: json(&item.cluster_members)?,
-        content_hash: commit.content_hash,
-        embedding: (!commit.embedding.is_empty()).then(|| vector_text(commit.embedding)),
-        embedder: commit.embedder,
-        status: result.status.as_str(),
-        degraded: &result.degraded,
-        fact_check_score: result.score.map(f64::from),
-        fact_check_tier: result.tier.map(crate::domain::Tier::as_str),
-        fact_check_notes: json(&result.notes)?,
-        phase: commit.phase.as_str(),
-        message_id: commit.message_id,
-        why: commit.why,
-    })
-}
-
-#[derive(Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "columns of their own")]
-struct ClaimRow<'a> {
-    claim_id: &'a str,
-    position: usize,
-    source: usize,
-    claim_text: &'a str,
-    kind: &'static str,
-    verdict: &'static str,
-    decisive: bool,
-    confidence: f64,
-    score: Option<u32>,
-    tier: &'static str,
-    agreement: f64,
-    contradiction: bool,
-    judge: &'a str,
-    features: Value,
-    notes: Value,
-    justification: &'a str,
-    citations: &'a [u32],
-    correction: Option<Value>,
-    #[serde(serialize_with = "date")]
-    claim_date: Option<DateTime<Utc>>,
-    confidence_threshold: f64,
-    searched: bool,
-    auto_correct: bool,
-}
-
-fn claim_rows<'a>(commit: &'a Commit<'_>) -> Result<Vec<ClaimRow<'a>>, StoreError> {
-    let mut claims = Vec::with_capacity(commit.claims.len());
-    for (position, entry) in commit.claims.iter().enumerate() {
-        let claim = entry.claim;
-        claims.push(ClaimRow {
-            claim_id: &claim.claim_id,
-            position,
-            source: claim.source,
-            claim_text: &claim.text,
-            kind: claim.kind.as_str(),
-            verdict: claim.verdict.as_str(),
-            decisive: claim.decisive,
-            confidence: claim.confidence,
-            score: claim.score,
-            tier: claim.tier.as_str(),
-            agreement: claim.agreement,
-            contradiction: claim.contradiction,
-            judge: &claim.judge,
-            features: json(&claim.features)?,
-            notes: json(&claim.notes)?,
-            justification: &claim.justification,
-            citations: &claim.citations,
-            correction: claim.correction.as_ref().map(json).transpose()?,
-            claim_date: entry.claim_date,
-            confidence_threshold: entry.confidence_threshold,
-            searched: entry.searched,
-            auto_correct: entry.auto_correct,
-        });
-    }
-    Ok(claims)
-}
-
-fn passage_rows(item_id: &str, commit: &Commit<'_>) -> Vec<PassageRow> {
-    let mut found = Vec::new();
-    for entry in &commit.claims {
-        for passage in entry.passages {
-            let stance = passage.stance();
-            found.push(PassageRow {
-                item_id: item_id.to_owned(),
-                claim_id: entry.claim.claim_id.clone(),
-                evidence_id: passage.evidence_id.clone(),
-                agreement_score: passage.agreement,
-                contradiction: stance == crate::domain::Stance::Contradicts,
-                stance: stance.as_str(),
-                entail: passage.entail,
-                contradict: passage.contradict,
-                neutral: passage.neutral,
-                relevance: passage.relevance,
-                quality: passage.quality,
-                credibility: passage.credibility,
-                freshness: passage.freshness,
-                specificity: passage.specificity,
-                num_ok: passage.num_ok,
-                independent_group: passage.independent_group.clone(),
-                source_type: passage.source_type.as_str(),
-                origin: passage.origin.as_str(),
-                provider: passage.provider.clone(),
-                out_of_context: passage.out_of_context,
-                judge: passage.judge.clone(),
-                llm_stance: passage.adjudication.map(|one| one.stance.as_str()),
-                llm_elsewhere: passage.adjudication.is_some_and(|one| one.elsewhere),
-                passage_hash: ids::passage_hash(&passage.passage),
-                passage: passage.passage.clone(),
-                rank: i32::try_from(passage.rank).unwrap_or(i32::MAX),
-            });
+impl<'a> ItemRow<'a> {
+    fn of(commit: &'a Commit<'_>) -> Self {
+        let item = commit.item;
+        Self {
+            item_id: &item.item_id,
+            channel: item.channel.as_deref(),
+            title: item.title.as_deref(),
+            text: commit.text,
+            url: item.url.as_deref(),
+            published_at: item.published_at,
+            importance: item.importance,
+            cluster_id: item.cluster_id.as_deref(),
+            cluster_members: &item.cluster_members,
+            content_hash: commit.content_hash,
+            embedding: (!commit.embedding.is_empty()).then(|| vector_text(commit.embedding)),
+            embedder: commit.embedder,
+            phase: commit.phase.as_str(),
+            judged_with: &commit.start.judged_with,
+            message_id: commit.message_id,
+            why: commit.why,
+            similar_item: commit.similar_item,
         }
     }
-    found
+}
+
+/// Returns the item as JSON, without the text if the column `text` has it: the input of a re-evaluation.
+fn request(item: &Item, stored_text: &str) -> Result<String, StoreError> {
+    let mut request = json(item)?;
+    if let Some(fields) = request.as_object_mut() {
+        if item.text.as_deref() == Some(stored_text) {
+            fields.insert("text".to_owned(), Value::Bool(true));
+        }
+        fields.retain(|_, value| !(value.is_null() || value.as_array().is_some_and(Vec::is_empty)));
+    }
+    Ok(without_nul(request.to_string()))
 }
 
 #[derive(Serialize)]
-struct ReviewRow<'a> {
-    claim_id: &'a str,
-    claim: &'a str,
-    relation: &'static str,
-    url: &'a str,
-    publisher: &'a str,
-    title: Option<&'a str>,
-    claimant: Option<&'a str>,
-    rating: &'a str,
-    rating_class: &'static str,
-    language: Option<&'a str>,
-    #[serde(serialize_with = "date")]
-    review_date: Option<DateTime<Utc>>,
-    similarity: f64,
+struct EvidenceClaimJson<'a> {
+    evidence_id: &'a str,
+    claim_text: &'a str,
+    claim_hash: String,
+    embedding_text: String,
+    entities: &'a [String],
+    relevance: f64,
 }
 
-fn review_rows<'a>(commit: &'a Commit<'_>) -> Vec<ReviewRow<'a>> {
-    let reviews = commit.claims.iter().flat_map(|entry| {
-        entry.reviews.iter().map(|matched| ReviewRow {
-            claim_id: &entry.claim.claim_id,
-            claim: &matched.review.claim,
-            relation: matched.relation.as_str(),
-            url: &matched.review.url,
-            publisher: &matched.review.publisher,
-            title: matched.review.title.as_deref(),
-            claimant: matched.review.claimant.as_deref(),
-            rating: &matched.review.rating,
-            rating_class: matched.rating_class.as_str(),
-            language: matched.review.language.as_deref(),
-            review_date: matched.review.review_date,
-            similarity: matched.similarity,
+/// Returns JSON of the sentences to store first, and of those that repeat one. Sentences of two pages of an item are
+/// then matched as in a later item.
+fn sentence_rows(commit: &Commit<'_>) -> Result<(String, String), StoreError> {
+    let (first, again) = without_repeats(&commit.evidence_claims, commit.same_sentence);
+    Ok((sentences(&first)?, sentences(&again)?))
+}
+
+/// Separates sentences whose cosine to an earlier one is at least `similarity`.
+fn without_repeats(claims: &[EvidenceClaimRow], similarity: f64) -> (Vec<&EvidenceClaimRow>, Vec<&EvidenceClaimRow>) {
+    let mut first: Vec<&EvidenceClaimRow> = Vec::with_capacity(claims.len());
+    let mut again = Vec::new();
+    for claim in claims {
+        let repeats = first.iter().any(|known| cosine(&known.embedding, &claim.embedding) >= similarity);
+        if repeats { again.push(claim) } else { first.push(claim) }
+    }
+    (first, again)
+}
+
+/// As the database computes it; 0 for an empty or zero vector.
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 }
+}
+
+fn sentences(claims: &[&EvidenceClaimRow]) -> Result<String, StoreError> {
+    let found: Vec<EvidenceClaimJson<'_>> = claims
+        .iter()
+        .map(|claim| EvidenceClaimJson {
+            evidence_id: &claim.evidence_id,
+            claim_text: &claim.claim_text,
+            claim_hash: ids::sentence_hash(&claim.claim_text),
+            embedding_text: vector_text(&claim.embedding),
+            entities: &claim.entities,
+            relevance: claim.relevance,
         })
-    });
-    reviews.collect()
+        .collect();
+    rows(&found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(page: &str, embedding: &[f32]) -> EvidenceClaimRow {
+        EvidenceClaimRow {
+            evidence_id: page.to_owned(),
+            claim_text: format!("What {page} says."),
+            embedding: embedding.to_vec(),
+            entities: Vec::new(),
+            relevance: 0.9,
+        }
+    }
+
+    #[test]
+    fn sentence_is_stored_once_when_several_pages_of_an_item_have_it() {
+        let claims = [
+            sentence("a", &[1.0, 0.0]),
+            sentence("b", &[2.0, 0.01]),
+            sentence("c", &[0.0, 1.0]),
+            sentence("d", &[1.0, 0.0]),
+            sentence("e", &[]),
+            sentence("f", &[]),
+        ];
+        let pages = |of: Vec<&EvidenceClaimRow>| of.iter().map(|claim| claim.evidence_id.clone()).collect::<Vec<_>>();
+        let (first, again) = without_repeats(&claims, 0.98);
+        assert_eq!((pages(first).concat(), pages(again).concat()), ("acef".to_owned(), "bd".to_owned()));
+        let (first, again) = without_repeats(&claims, 1.1);
+        assert_eq!((first.len(), again.len()), (6, 0));
+        assert!(without_repeats(&[], 0.98).0.is_empty());
+    }
 }

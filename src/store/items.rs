@@ -5,9 +5,9 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use sqlx::Row as _;
+use sqlx::FromRow;
 
-use super::{JudgedBy, Store, StoreError};
+use super::{JudgedWith, Store, StoreError};
 use crate::domain::result::ItemResult;
 use crate::domain::verdict::{Phase, Tier, Verdict};
 
@@ -32,10 +32,10 @@ pub struct RunStart {
     pub seen: Option<DateTime<Utc>>,
     pub done: Vec<DonePhase>,
     /// Set by the run.
-    pub judged_by: JudgedBy,
+    pub judged_with: JudgedWith,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct StoredItem {
     pub item_id: String,
     pub title: Option<String>,
@@ -43,10 +43,11 @@ pub struct StoredItem {
     pub cluster_members: serde_json::Value,
     pub cluster_id: Option<String>,
     pub channel: Option<String>,
+    #[sqlx(json)]
     pub result: ItemResult,
 }
 
-#[derive(Debug, Clone, Serialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, PartialEq, FromRow)]
 pub struct ItemSummary {
     pub item_id: String,
     pub channel: Option<String>,
@@ -95,7 +96,7 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, FromRow)]
 pub struct StoredEvidence {
     pub claim_id: String,
     pub claim: String,
@@ -129,51 +130,51 @@ impl Store {
     }
 
     async fn found_at_the_beginning(&self, item_id: &str) -> Result<RunStart, StoreError> {
-        let rows = sqlx::query(
+        #[derive(FromRow)]
+        struct Row {
+            began_at: DateTime<Utc>,
+            seen: Option<DateTime<Utc>>,
+            sent_at: Option<DateTime<Utc>>,
+            // NULL if no phase is done.
+            phase: Option<String>,
+            content_hash: Option<String>,
+            degraded: Option<bool>,
+            message_id: Option<String>,
+            is_current: Option<bool>,
+        }
+        let rows: Vec<Row> = sqlx::query_as(
             "SELECT clock_timestamp() AS began_at, i.evaluated_at AS seen, i.sent_at, p.phase, p.content_hash, p.degraded,
-                 p.message_id, p.content_hash = i.content_hash AS stands
+                 p.message_id, p.content_hash = i.content_hash AS is_current
              FROM (SELECT) AS one LEFT JOIN items i ON i.item_id = $1 LEFT JOIN item_phases p USING (item_id)",
         )
         .bind(item_id)
         .fetch_all(&self.pool)
         .await?;
-        let first =
-            rows.first().ok_or_else(|| StoreError::Corrupt { detail: "the database told no time".to_owned() })?;
-        let (began_at, seen) = (first.try_get("began_at")?, first.try_get("seen")?);
+        let corrupt = |detail: &str| StoreError::Corrupt { detail: detail.to_owned() };
+        let first = rows.first().ok_or_else(|| corrupt("the database returned no time"))?;
+        let (began_at, seen) = (first.began_at, first.seen);
         let mut done = Vec::with_capacity(rows.len());
         for row in rows {
-            let Some(phase) = row.try_get::<Option<String>, _>("phase")? else { continue };
+            let Some(phase) = row.phase else { continue };
             done.push(DonePhase {
-                phase: Phase::parse(&phase).ok_or_else(|| StoreError::Corrupt { detail: format!("phase {phase}") })?,
-                content_hash: row.try_get("content_hash")?,
-                degraded: row.try_get("degraded")?,
-                message_id: row.try_get("message_id")?,
-                sent_at: row.try_get("sent_at")?,
-                is_current: row.try_get("stands")?,
+                phase: Phase::try_from(phase).map_err(|detail| corrupt(&detail))?,
+                content_hash: row.content_hash.unwrap_or_default(),
+                degraded: row.degraded.unwrap_or_default(),
+                message_id: row.message_id,
+                sent_at: row.sent_at,
+                is_current: row.is_current.unwrap_or_default(),
             });
         }
-        Ok(RunStart { began_at, seen, done, judged_by: JudgedBy::default() })
+        Ok(RunStart { began_at, seen, done, judged_with: JudgedWith::default() })
     }
 
     pub async fn item(&self, item_id: &str) -> Result<Option<StoredItem>, StoreError> {
-        let row = sqlx::query(
+        Ok(sqlx::query_as(
             "SELECT item_id, title, text, cluster_members, cluster_id, channel, result FROM items WHERE item_id = $1",
         )
         .bind(item_id)
         .fetch_optional(&self.pool)
-        .await?;
-        let Some(row) = row else { return Ok(None) };
-        let result: serde_json::Value = row.try_get("result")?;
-        Ok(Some(StoredItem {
-            item_id: row.try_get("item_id")?,
-            title: row.try_get("title")?,
-            text: row.try_get("text")?,
-            cluster_members: row.try_get("cluster_members")?,
-            cluster_id: row.try_get("cluster_id")?,
-            channel: row.try_get("channel")?,
-            result: serde_json::from_value(result)
-                .map_err(|error| StoreError::Corrupt { detail: error.to_string() })?,
-        }))
+        .await?)
     }
 
     /// Returns the channels of a cluster's other items, newest first.
@@ -198,9 +199,9 @@ impl Store {
         let pattern = filter.q.as_deref().map(like_pattern);
         let read = async {
             let mut transaction = self.transaction().await?;
-            let rows = sqlx::query(
+            let rows: Vec<ItemSummary> = sqlx::query_as(
             "SELECT item_id, channel, title, left(text, 200) AS text, status, degraded, fact_check_tier::text AS tier,
-                 fact_check_score, enriched_at, verdict, decisive
+                 fact_check_score AS score, enriched_at, verdict, decisive
              FROM items
              WHERE ($1::text IS NULL OR status = $1) AND ($2::text IS NULL OR fact_check_tier = $2::fact_check_tier)
                  AND ($3::text IS NULL OR text ILIKE $3 OR title ILIKE $3)
@@ -228,7 +229,7 @@ impl Store {
         .bind(filter.degraded)
         .bind(filter.contradiction)
         .bind(filter.since)
-        .bind(filter.q.as_deref().and_then(super::words::index_query))
+        .bind(filter.q.as_deref().and_then(index_query))
         // Replanned each time, because the best index depends on the filters. In a transaction, because a pooler may
         // otherwise lose the unnamed statement.
         .persistent(false)
@@ -237,23 +238,7 @@ impl Store {
             transaction.commit().await?;
             Ok(rows)
         };
-        let rows = self.in_time(read).await?;
-        let mut items = Vec::with_capacity(rows.len());
-        for row in rows {
-            items.push(ItemSummary {
-                item_id: row.try_get("item_id")?,
-                channel: row.try_get("channel")?,
-                title: row.try_get("title")?,
-                text: row.try_get("text")?,
-                status: row.try_get("status")?,
-                degraded: row.try_get("degraded")?,
-                verdict: row.try_get("verdict")?,
-                decisive: row.try_get("decisive")?,
-                tier: row.try_get("tier")?,
-                score: row.try_get("fact_check_score")?,
-                enriched_at: row.try_get("enriched_at")?,
-            });
-        }
+        let mut items = self.in_time(read).await?;
         let more = items.len() > usize::try_from(limit).unwrap_or(usize::MAX);
         if more {
             items.pop();
@@ -263,52 +248,24 @@ impl Store {
     }
 
     pub async fn item_of_claim(&self, claim_id: &str) -> Result<Option<String>, StoreError> {
-        let row = sqlx::query("SELECT item_id FROM claims WHERE claim_id = $1")
+        Ok(sqlx::query_scalar("SELECT item_id FROM claims WHERE claim_id = $1")
             .bind(claim_id)
             .fetch_optional(&self.pool)
-            .await?;
-        row.map(|row| row.try_get("item_id")).transpose().map_err(StoreError::from)
+            .await?)
     }
 
     /// Returns all passages of an item, best first within each claim.
     pub async fn item_evidence(&self, item_id: &str) -> Result<Vec<StoredEvidence>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT e.claim_id, c.claim_text, e.evidence_id, s.url, s.domain, s.title, s.published_at, e.passage, e.stance,
-                 e.entail, e.contradict, e.neutral, e.agreement_score, e.relevance, e.quality, e.credibility,
-                 e.independent_group, e.provider, e.judge, e.rank, s.extraction_failed
+        Ok(sqlx::query_as(
+            "SELECT e.claim_id, c.claim_text AS claim, e.evidence_id, s.url, s.domain, s.title, s.published_at, e.passage,
+                 e.stance, e.entail, e.contradict, e.neutral, e.agreement_score AS agreement, e.relevance, e.quality,
+                 e.credibility, e.independent_group, e.provider, e.judge, e.rank, s.extraction_failed
              FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id JOIN claims c ON c.claim_id = e.claim_id
              WHERE e.item_id = $1 ORDER BY c.position, e.rank, e.evidence_id",
         )
         .bind(item_id)
         .fetch_all(&self.pool)
-        .await?;
-        let mut evidence = Vec::with_capacity(rows.len());
-        for row in rows {
-            evidence.push(StoredEvidence {
-                claim_id: row.try_get("claim_id")?,
-                claim: row.try_get("claim_text")?,
-                evidence_id: row.try_get("evidence_id")?,
-                url: row.try_get("url")?,
-                domain: row.try_get("domain")?,
-                title: row.try_get("title")?,
-                published_at: row.try_get("published_at")?,
-                passage: row.try_get("passage")?,
-                stance: row.try_get("stance")?,
-                entail: row.try_get("entail")?,
-                contradict: row.try_get("contradict")?,
-                neutral: row.try_get("neutral")?,
-                agreement: row.try_get("agreement_score")?,
-                relevance: row.try_get("relevance")?,
-                quality: row.try_get("quality")?,
-                credibility: row.try_get("credibility")?,
-                independent_group: row.try_get("independent_group")?,
-                provider: row.try_get("provider")?,
-                judge: row.try_get("judge")?,
-                rank: row.try_get("rank")?,
-                extraction_failed: row.try_get("extraction_failed")?,
-            });
-        }
-        Ok(evidence)
+        .await?)
     }
 }
 
@@ -316,6 +273,30 @@ impl Store {
 fn like_pattern(words: &str) -> String {
     let escaped = words.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{escaped}%")
+}
+
+/// Shorter words are in nearly every text, so the index does not help.
+const MIN_WORD_CHARS: usize = 3;
+/// Maximum words in the query; the rest is compared with the texts found.
+const MAX_QUERY_WORDS: usize = 3;
+/// From here on, some scripts have no spaces, and the index cannot split their texts.
+const FIRST_UNPARTED: char = '\u{0590}';
+
+/// Returns a `tsquery` that matches at least all texts with `typed` at the start of a word. `None` if no word is
+/// indexed; all texts must then be read.
+fn index_query(typed: &str) -> Option<String> {
+    // `item_words` also splits at these characters.
+    let parts = typed.split(|sign: char| sign.is_whitespace() || sign.is_ascii_punctuation());
+    let mut words: Vec<&str> = parts.filter(|part| is_word(part)).collect();
+    // The longest are the rarest.
+    words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    let asked: Vec<String> = words.iter().take(MAX_QUERY_WORDS).map(|word| format!("{word}:*")).collect();
+    (!asked.is_empty()).then(|| asked.join(" & "))
+}
+
+/// Only letters and digits, which both sides read as one word.
+fn is_word(word: &str) -> bool {
+    word.chars().count() >= MIN_WORD_CHARS && word.chars().all(|sign| sign < FIRST_UNPARTED && sign.is_alphanumeric())
 }
 
 fn cursor(at: DateTime<Utc>, id: &str) -> String {
@@ -341,5 +322,26 @@ mod tests {
     #[test]
     fn wildcards_people_type_are_letters() {
         assert_eq!(like_pattern("100%_\\"), "%100\\%\\_\\\\%");
+    }
+
+    #[test]
+    fn the_longest_words_are_looked_up_from_their_beginning() {
+        let rows = [
+            ("Quelbar", Some("Quelbar:*")),
+            ("the mayor of a city", Some("mayor:* & city:* & the:*")),
+            ("мост закрыт", Some("закрыт:* & мост:*")),
+            ("bbc.co.uk/news", Some("news:* & bbc:*")),
+            ("COVID-19's", Some("COVID:*")),
+        ];
+        for (typed, asked) in rows {
+            assert_eq!(index_query(typed).as_deref(), asked, "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_the_index_cannot_know_is_left_to_the_texts() {
+        for typed in ["", "%", "5G", "a' | b:*", "東京タワー", "за\u{301}мок", "«так»"] {
+            assert_eq!(index_query(typed), None, "{typed}");
+        }
     }
 }

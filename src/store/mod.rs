@@ -9,7 +9,6 @@
 
 mod answers;
 mod audit;
-mod basis;
 mod cleanup;
 mod commit;
 mod configured_rules;
@@ -21,7 +20,6 @@ mod evidence;
 mod external;
 mod feeds;
 mod fleet;
-mod history;
 mod hosts;
 mod http_sessions;
 mod items;
@@ -35,16 +33,13 @@ mod queue;
 mod rejudging;
 mod rescore;
 mod schema;
-mod sentences;
 mod server_clock;
 mod session;
 mod shedding;
-mod sources;
 mod together;
 mod tokens;
 mod usage;
 mod webhooks;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,9 +59,8 @@ use self::session::connect_options;
 
 pub use answers::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer};
 pub use audit::AuditEntry;
-pub use basis::{JudgedBy, JudgingVersion};
 pub use cleanup::CleanupReport;
-pub use commit::{ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, PassageRow};
+pub use commit::{ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow};
 pub use configured_rules::FollowedRules;
 pub use domains::{RuleChange, RuleChangeAction};
 #[cfg(feature = "embedded")]
@@ -74,14 +68,13 @@ pub use embedded::EmbeddedPostgres;
 pub use error::StoreError;
 #[cfg(test)]
 pub(crate) use error::samples::of_code;
-pub use evidence::{RecentItem, StoredSource};
+pub use evidence::{RecentItem, Source};
 pub use external::{ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
     BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
     ReturnedPermits, SharedBreaker,
 };
-pub use history::EarlierVerdict;
 pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLookup};
 pub use http_sessions::{NewSession, SessionOrigin, SessionToken, StoredSession};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
@@ -91,13 +84,12 @@ pub use lock::{DataLock, Holder};
 pub use outbox::{OutboxBatch, OutboxDraft, OutboxState};
 pub use overview::{CauseCount, HourlyVerdicts, ProviderHour};
 pub use queue::TableQueue;
-pub use rejudging::{DueItem, RejudgeLimits, ScanCriteria, StoredRun};
+pub use rejudging::{DueItem, JudgedWith, StoredRun};
 pub use rescore::{
-    Judgements, RejudgedClaim, RescoreMessages, RewriteOutcome, StoredClaim, StoredJudgement, StoredPassage,
+    EarlierVerdict, Judgements, RejudgedClaim, Rewrite, RewriteOutcome, StoredClaim, StoredJudgement, StoredPassage,
 };
 pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::{LaterClock, MAX_CLOCK_DIFFERENCE};
-pub use sources::SourceRow;
 pub use tokens::{NewToken, StoredToken};
 pub use usage::{Batch, ProviderUsage, UsageDelta};
 pub use webhooks::{

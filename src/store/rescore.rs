@@ -1,4 +1,4 @@
-//! Reads stored judgements with their evidence, and writes re-evaluations.
+//! Reads stored judgements with their evidence, writes re-evaluations, and keeps the verdicts that they replace.
 //!
 //! A write succeeds only if the item was not judged again or removed since the read. A stored value that this version
 //! cannot read makes only its own item unreadable.
@@ -6,16 +6,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, TimeDelta, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row as _};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sqlx::types::Json;
+use sqlx::{FromRow, PgConnection};
 
-use super::commit::{json, rows, without_nul};
-use super::{JudgedBy, OutboxDraft, Store, StoreError, WebhookDraft};
-use crate::domain::evidence::{Adjudication, JudgedPassage, MatchedReview, Review};
+use super::commit::{PassageRow, ReviewRow, rows, rows_text};
+use super::{JudgedWith, OutboxDraft, Store, StoreError, WebhookDraft};
+use crate::domain::Reason;
+use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, ItemResult};
-use crate::domain::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
-use crate::domain::{Reason, ids};
 
 /// A stored result with its claims' evidence, in order.
 #[derive(Debug, Clone)]
@@ -35,7 +37,7 @@ pub struct Judgements {
     pub last: Option<String>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, FromRow)]
 pub struct StoredClaim {
     pub claim_id: String,
     pub claim_date: Option<DateTime<Utc>>,
@@ -46,7 +48,9 @@ pub struct StoredClaim {
     /// Whether a correction was requested; `None` as above.
     pub auto_correct: Option<bool>,
     /// Best rank first.
+    #[sqlx(skip)]
     pub passages: Vec<StoredPassage>,
+    #[sqlx(skip)]
     pub reviews: Vec<MatchedReview>,
 }
 
@@ -65,41 +69,50 @@ pub struct RejudgedClaim<'a> {
     pub passages: &'a [JudgedPassage],
 }
 
-/// Messages that are sent if the answer changed.
+/// A re-evaluation from stored evidence, with the messages that are sent if the answer changed.
 #[derive(Debug, Clone, Copy)]
-pub struct RescoreMessages<'a> {
+pub struct Rewrite<'a> {
+    pub result: &'a ItemResult,
+    /// Version of the row that was read.
+    pub evaluated_at: DateTime<Utc>,
+    /// The changed claims.
+    pub claims: &'a [RejudgedClaim<'a>],
     pub why: Reason,
     pub outbox: &'a [OutboxDraft],
     pub webhooks: &'a [WebhookDraft],
-    pub judged_by: &'a JudgedBy,
+    pub judged_with: &'a JudgedWith,
+    /// Date of the messages.
+    pub now: DateTime<Utc>,
+    /// Runs the database's checks and rolls back.
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewriteOutcome {
     Written,
-    /// Nothing written: the item was judged again or removed meanwhile.
+    /// Nothing written: the item was judged again, or by later domain lists, or removed meanwhile.
     Overtaken,
     /// Nothing written: the item's last message has this date, and `now` is not later.
     TooEarly(DateTime<Utc>),
 }
 
-/// Returns `Corrupt` for a stored word that this version does not know.
-fn known<T>(parsed: Option<T>, what: &str, word: &str) -> Result<T, StoreError> {
-    parsed.ok_or_else(|| StoreError::Corrupt { detail: format!("{what} {word:?}") })
+/// An answer that a later one replaced.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema, FromRow)]
+pub struct EarlierVerdict {
+    pub evaluated_at: DateTime<Utc>,
+    pub claim: String,
+    pub verdict: String,
+    pub decisive: bool,
+    pub confidence: f64,
+    pub tier: String,
+    pub score: Option<i32>,
+    pub judge: String,
+    /// Reason of the later answer; `None` if the item was sent again or a user requested it.
+    #[sqlx(json(nullable))]
+    pub why: Option<Reason>,
 }
 
-/// Returns true if a verdict or its `decisive` flag changed.
-async fn turns(connection: &mut PgConnection, item_id: &str, claims: &[RejudgedClaim<'_>]) -> Result<bool, StoreError> {
-    let stored: Vec<(String, String, bool)> =
-        sqlx::query_as("SELECT claim_id, verdict, decisive FROM claims WHERE item_id = $1")
-            .bind(item_id)
-            .fetch_all(connection)
-            .await?;
-    Ok(stored.iter().any(|(id, verdict, decisive)| {
-        let new = claims.iter().find(|one| one.claim.claim_id == *id);
-        new.is_some_and(|one| one.claim.verdict.as_str() != verdict || one.claim.decisive != *decisive)
-    }))
-}
+type ItemRow = (String, Value, DateTime<Utc>);
 
 impl Store {
     pub async fn judged_count(&self, since: Option<DateTime<Utc>>) -> Result<i64, StoreError> {
@@ -116,7 +129,7 @@ impl Store {
         after: &str,
         limit: i64,
     ) -> Result<Judgements, StoreError> {
-        let items = sqlx::query(
+        let items = sqlx::query_as(
             "SELECT item_id, result, evaluated_at FROM items
              WHERE item_id > $2 AND ($1::timestamptz IS NULL OR evaluated_at >= $1) ORDER BY item_id LIMIT $3",
         )
@@ -125,40 +138,30 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
-        self.judgements_of(&items).await
+        self.judgements_of(items).await
     }
 
     pub async fn judgements_of_items(&self, ids: &[String]) -> Result<Judgements, StoreError> {
-        let items = sqlx::query("SELECT item_id, result, evaluated_at FROM items WHERE item_id = ANY($1)")
+        let items = sqlx::query_as("SELECT item_id, result, evaluated_at FROM items WHERE item_id = ANY($1)")
             .bind(ids)
             .fetch_all(&self.pool)
             .await?;
-        self.judgements_of(&items).await
+        self.judgements_of(items).await
     }
 
-    async fn judgements_of(&self, items: &[PgRow]) -> Result<Judgements, StoreError> {
+    async fn judgements_of(&self, items: Vec<ItemRow>) -> Result<Judgements, StoreError> {
         let mut page = Judgements::default();
-        let mut ids: Vec<String> = Vec::with_capacity(items.len());
-        for row in items {
-            let id: String = row.try_get("item_id")?;
-            match serde_json::from_value::<ItemResult>(row.try_get("result")?) {
-                Ok(result) => {
-                    let evaluated_at = row.try_get("evaluated_at")?;
-                    page.read.push(StoredJudgement { result, evaluated_at, claims: Vec::new() });
-                }
-                Err(error) => {
-                    page.unreadable.insert(id.clone(), StoreError::Corrupt { detail: error.to_string() });
-                }
-            }
-            ids.push(id);
-        }
+        let ids: Vec<String> = items.iter().map(|(id, ..)| id.clone()).collect();
         let mut claims = self.stored_claims(&ids, &mut page.unreadable).await?;
-        page.read.retain(|one| !page.unreadable.contains_key(&one.result.item_id));
-        for judgement in &mut page.read {
-            let wanted = judgement.result.claims.iter().filter_map(|claim| claims.remove(&claim.claim_id));
-            judgement.claims = wanted.collect();
+        for (id, result, evaluated_at) in items {
+            let Some(result) = read::<ItemResult>(&id, result, &mut page.unreadable) else { continue };
+            if page.unreadable.contains_key(&id) {
+                continue;
+            }
+            let claims = result.claims.iter().filter_map(|claim| claims.remove(&claim.claim_id)).collect();
+            page.read.push(StoredJudgement { result, evaluated_at, claims });
         }
-        page.last = ids.pop();
+        page.last = ids.into_iter().next_back();
         Ok(page)
     }
 
@@ -168,79 +171,53 @@ impl Store {
         items: &[String],
         unreadable: &mut BTreeMap<String, StoreError>,
     ) -> Result<HashMap<String, StoredClaim>, StoreError> {
-        let mut claims = HashMap::new();
-        let found = sqlx::query(
+        let claims: Vec<StoredClaim> = sqlx::query_as(
             "SELECT claim_id, claim_date, evaluated_at, confidence_threshold, searched, auto_correct
              FROM claims WHERE item_id = ANY($1)",
         )
         .bind(items)
         .fetch_all(&self.pool)
         .await?;
-        for row in &found {
-            let claim_id: String = row.try_get("claim_id")?;
-            let claim = StoredClaim {
-                claim_id: claim_id.clone(),
-                claim_date: row.try_get("claim_date")?,
-                evaluated_at: row.try_get("evaluated_at")?,
-                confidence_threshold: row.try_get("confidence_threshold")?,
-                searched: row.try_get("searched")?,
-                auto_correct: row.try_get("auto_correct")?,
-                passages: Vec::new(),
-                reviews: Vec::new(),
-            };
-            claims.insert(claim_id, claim);
-        }
-        let passages = sqlx::query(
-            "SELECT e.item_id, e.claim_id, e.evidence_id, e.passage, e.entail, e.contradict, e.neutral, e.agreement_score,
-                 e.relevance, e.credibility, e.freshness, e.specificity, e.quality, e.num_ok, e.independent_group,
-                 e.source_type, e.origin, e.provider, e.rank, e.out_of_context, e.judge, e.llm_stance, e.llm_elsewhere,
-                 s.url, s.final_url, s.domain, s.title, s.published_at, s.language
+        let mut claims: HashMap<String, StoredClaim> =
+            claims.into_iter().map(|claim| (claim.claim_id.clone(), claim)).collect();
+        let passages: Vec<(String, Value, String)> = sqlx::query_as(
+            "SELECT e.item_id, to_jsonb(e) || jsonb_build_object('url', s.url, 'domain', s.domain, 'title', s.title,
+                 'published_at', s.published_at, 'language', s.language), coalesce(s.final_url, s.url)
              FROM item_evidence e JOIN evidence_sources s ON s.id = e.evidence_id
              WHERE e.item_id = ANY($1) ORDER BY e.rank, e.evidence_id, e.passage_hash",
         )
         .bind(items)
         .fetch_all(&self.pool)
         .await?;
-        for row in &passages {
-            if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
-                match passage(row) {
-                    Ok(passage) => claim.passages.push(passage),
-                    Err(error) => note_unreadable(row, error, unreadable)?,
-                }
+        for (item, row, answered) in passages {
+            if let Some(row) = read::<PassageRow>(&item, row, unreadable)
+                && let Some(claim) = claims.get_mut(&row.claim_id)
+            {
+                claim.passages.push(StoredPassage { passage: row.into(), answered });
             }
         }
-        let reviews = sqlx::query(
-            "SELECT item_id, claim_id, claim, relation, url, publisher, title, claimant, rating, rating_class, language,
-                 review_date, similarity
-             FROM item_fact_checks WHERE item_id = ANY($1) ORDER BY similarity DESC, url",
+        let reviews: Vec<(String, Value)> = sqlx::query_as(
+            "SELECT item_id, to_jsonb(f) FROM item_fact_checks f WHERE item_id = ANY($1) ORDER BY similarity DESC, url",
         )
         .bind(items)
         .fetch_all(&self.pool)
         .await?;
-        for row in &reviews {
-            if let Some(claim) = claims.get_mut(row.try_get::<&str, _>("claim_id")?) {
-                match review(row) {
-                    Ok(review) => claim.reviews.push(review),
-                    Err(error) => note_unreadable(row, error, unreadable)?,
-                }
+        for (item, row) in reviews {
+            if let Some(ReviewRow { claim_id, review }) = read(&item, row, unreadable)
+                && let Some(claim) = claims.get_mut(&claim_id)
+            {
+                claim.reviews.push(review);
             }
         }
         Ok(claims)
     }
 
-    /// Writes a re-evaluated item, and its messages dated `now`. A `dry_run` runs the database's checks and rolls back.
-    pub async fn write_rejudged(
-        &self,
-        result: &ItemResult,
-        evaluated_at: DateTime<Utc>,
-        claims: &[RejudgedClaim<'_>],
-        messages: RescoreMessages<'_>,
-        now: DateTime<Utc>,
-        dry_run: bool,
-    ) -> Result<RewriteOutcome, StoreError> {
+    /// Writes a re-evaluated item and its messages.
+    pub async fn write_rejudged(&self, rewrite: Rewrite<'_>) -> Result<RewriteOutcome, StoreError> {
+        let Rewrite { result, now, dry_run, .. } = rewrite;
         self.in_time(async {
             let mut transaction = self.transaction().await?;
-            let ((), last): ((), Option<DateTime<Utc>>) = sqlx::query_as("SELECT begin_result(), item_spoken_of($1)")
+            let last: Option<DateTime<Utc>> = sqlx::query_scalar("SELECT item_spoken_of($1)")
                 .bind(&result.item_id)
                 .fetch_one(&mut *transaction)
                 .await?;
@@ -248,186 +225,117 @@ impl Store {
             if let Some(last) = last.filter(|last| now < *last + TimeDelta::milliseconds(1) && !dry_run) {
                 return Ok(RewriteOutcome::TooEarly(last));
             }
-            let text =
-                serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
             let written = sqlx::query(
-                "UPDATE items SET fact_check_score = $3, fact_check_tier = $4::fact_check_tier, fact_check_notes = $5,
-                 result = $6::jsonb
-             WHERE item_id = $1 AND evaluated_at = $2",
+                "UPDATE items SET fact_check_score = (new.result->>'score')::double precision,
+                     fact_check_tier = (new.result->>'tier')::fact_check_tier, fact_check_notes = new.result->'notes',
+                     result = new.result, judged_with = judged_with || $4
+                 FROM (SELECT $3::jsonb AS result) AS new
+                 WHERE item_id = $1 AND evaluated_at = $2
+                     AND coalesce((judged_with->>'lists')::bigint <= ($4->>'lists')::bigint, true)",
             )
             .bind(&result.item_id)
-            .bind(evaluated_at)
-            .bind(result.score.map(f64::from))
-            .bind(result.tier.map(crate::domain::Tier::as_str))
-            .bind(json(&result.notes)?)
-            .bind(without_nul(text))
+            .bind(rewrite.evaluated_at)
+            .bind(rows_text(result)?)
+            .bind(Json(rewrite.judged_with))
             .execute(&mut *transaction)
             .await?;
             if written.rows_affected() == 0 {
                 return Ok(RewriteOutcome::Overtaken);
             }
             // Under the row lock, so that only one of two concurrent runs sees the change.
-            let turned = turns(&mut transaction, &result.item_id, claims).await?;
-            if !dry_run && turned {
-                super::history::keep(&mut transaction, &result.item_id, messages.why, now).await?;
+            if turns(&mut transaction, &rewrite).await? && !dry_run {
+                keep_replaced(&mut transaction, &rewrite).await?;
+                super::outbox::write(&mut transaction, rewrite.outbox, now).await?;
+                super::webhooks::write(&mut transaction, rewrite.webhooks, now).await?;
             }
-            write_claims(&mut transaction, claims).await?;
-            if turned && !messages.outbox.is_empty() {
-                super::outbox::write(&mut transaction, messages.outbox, now).await?;
-            }
-            if turned && !messages.webhooks.is_empty() {
-                super::webhooks::write(&mut transaction, messages.webhooks, now).await?;
-            }
+            write_claims(&mut transaction, rewrite.claims).await?;
             if dry_run {
                 // Deferred constraints otherwise run at commit.
                 sqlx::query("SET CONSTRAINTS ALL IMMEDIATE").execute(&mut *transaction).await?;
                 transaction.rollback().await?;
             } else {
-                sqlx::query("SELECT note_outdated($1, $2, $3)")
-                    .bind(&result.item_id)
-                    .bind(messages.judged_by.lists)
-                    .bind(messages.judged_by.basis.as_ref().map(super::JudgingVersion::stored))
-                    .execute(&mut *transaction)
-                    .await?;
                 transaction.commit().await?;
             }
             Ok(RewriteOutcome::Written)
         })
         .await
     }
+
+    /// Returns an item's earlier answers, latest first.
+    pub async fn verdict_history(&self, item_id: &str) -> Result<Vec<EarlierVerdict>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT evaluated_at, claim_text AS claim, verdict, decisive, confidence, tier, score, judge,
+                 to_jsonb(why) AS why
+             FROM verdict_history WHERE item_id = $1 ORDER BY replaced_at DESC, position LIMIT 200",
+        )
+        .bind(item_id)
+        .fetch_all(&self.pool)
+        .await?)
+    }
+}
+
+/// Returns the value, or adds a `Corrupt` error for the item.
+fn read<T: DeserializeOwned>(item: &str, row: Value, unreadable: &mut BTreeMap<String, StoreError>) -> Option<T> {
+    match serde_json::from_value(row) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            unreadable.entry(item.to_owned()).or_insert(StoreError::Corrupt { detail: error.to_string() });
+            None
+        }
+    }
+}
+
+/// Returns true if a verdict or its `decisive` flag changed.
+async fn turns(connection: &mut PgConnection, rewrite: &Rewrite<'_>) -> Result<bool, StoreError> {
+    let stored: Vec<(String, String, bool)> =
+        sqlx::query_as("SELECT claim_id, verdict, decisive FROM claims WHERE item_id = $1")
+            .bind(&rewrite.result.item_id)
+            .fetch_all(connection)
+            .await?;
+    Ok(stored.iter().any(|(id, verdict, decisive)| {
+        let new = rewrite.claims.iter().find(|one| one.claim.claim_id == *id);
+        new.is_some_and(|one| one.claim.verdict.as_str() != verdict || one.claim.decisive != *decisive)
+    }))
+}
+
+async fn keep_replaced(connection: &mut PgConnection, rewrite: &Rewrite<'_>) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO verdict_history (item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier,
+             score, judge, why, told_at)
+         SELECT item_id, evaluated_at, position, claim_text, verdict, decisive, confidence, tier::text, score, judge, $2, $3
+         FROM claims WHERE item_id = $1 ON CONFLICT DO NOTHING",
+    )
+    .bind(&rewrite.result.item_id)
+    .bind(rewrite.why.as_str())
+    .bind(rewrite.now)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 async fn write_claims(connection: &mut PgConnection, claims: &[RejudgedClaim<'_>]) -> Result<(), StoreError> {
-    for RejudgedClaim { claim, passages } in claims {
-        sqlx::query(
-            "UPDATE claims SET verdict = $2, decisive = $3, confidence = $4, score = $5, tier = $6::fact_check_tier,
-                 agreement = $7, contradiction = $8, judge = $9, features = $10, notes = $11, justification = $12,
-                 citations = $13, correction = $14
-             WHERE claim_id = $1",
-        )
-        .bind(&claim.claim_id)
-        .bind(claim.verdict.as_str())
-        .bind(claim.decisive)
-        .bind(claim.confidence)
-        .bind(claim.score.and_then(|score| i32::try_from(score).ok()))
-        .bind(claim.tier.as_str())
-        .bind(claim.agreement)
-        .bind(claim.contradiction)
-        .bind(&claim.judge)
-        .bind(json(&claim.features)?)
-        .bind(json(&claim.notes)?)
-        .bind(super::storable(&claim.justification).as_ref())
-        .bind(claim.citations.iter().filter_map(|cited| i32::try_from(*cited).ok()).collect::<Vec<i32>>())
-        .bind(claim.correction.as_ref().map(json).transpose()?)
-        .execute(&mut *connection)
-        .await?;
-        if !passages.is_empty() {
-            sqlx::query(
-                "UPDATE item_evidence e SET credibility = row.credibility, quality = row.quality,
-                     source_type = row.source_type
-                 FROM jsonb_to_recordset($2::jsonb) AS row(evidence_id text, passage_hash text,
-                     credibility double precision, quality double precision, source_type text)
-                 WHERE e.claim_id = $1 AND e.evidence_id = row.evidence_id AND e.passage_hash = row.passage_hash",
-            )
-            .bind(&claim.claim_id)
-            .bind(rows(&passages.iter().map(PassageFigures::of).collect::<Vec<_>>())?)
-            .execute(&mut *connection)
-            .await?;
-        }
-    }
+    let results: Vec<&ClaimResult> = claims.iter().map(|one| one.claim).collect();
+    sqlx::query(
+        "UPDATE claims SET verdict = new.verdict, decisive = new.decisive, confidence = new.confidence, score = new.score,
+             tier = new.tier, agreement = new.agreement, contradiction = new.contradiction, judge = new.judge,
+             features = new.features, notes = new.notes, justification = new.justification, citations = new.citations,
+             correction = new.correction
+         FROM jsonb_populate_recordset(null::claims, $1::jsonb) AS new WHERE claims.claim_id = new.claim_id",
+    )
+    .bind(rows(&results)?)
+    .execute(&mut *connection)
+    .await?;
+    let passages: Vec<PassageRow> = claims
+        .iter()
+        .flat_map(|one| one.passages.iter().map(|passage| PassageRow::of("", &one.claim.claim_id, passage)))
+        .collect();
+    sqlx::query(
+        "UPDATE item_evidence e SET credibility = new.credibility, quality = new.quality, source_type = new.source_type
+         FROM jsonb_populate_recordset(null::item_evidence, $1::jsonb) AS new
+         WHERE e.claim_id = new.claim_id AND e.evidence_id = new.evidence_id AND e.passage_hash = new.passage_hash",
+    )
+    .bind(rows(&passages)?)
+    .execute(connection)
+    .await?;
     Ok(())
-}
-
-/// Records a `Corrupt` error for the row's item; returns any other error.
-fn note_unreadable(
-    row: &PgRow,
-    error: StoreError,
-    unreadable: &mut BTreeMap<String, StoreError>,
-) -> Result<(), StoreError> {
-    if !matches!(error, StoreError::Corrupt { .. }) {
-        return Err(error);
-    }
-    unreadable.entry(row.try_get("item_id")?).or_insert(error);
-    Ok(())
-}
-
-#[derive(Serialize)]
-struct PassageFigures<'a> {
-    evidence_id: &'a str,
-    passage_hash: String,
-    credibility: f64,
-    quality: f64,
-    source_type: &'static str,
-}
-
-impl<'a> PassageFigures<'a> {
-    fn of(passage: &'a JudgedPassage) -> Self {
-        Self {
-            evidence_id: &passage.evidence_id,
-            passage_hash: ids::passage_hash(&passage.passage),
-            credibility: passage.credibility,
-            quality: passage.quality,
-            source_type: passage.source_type.as_str(),
-        }
-    }
-}
-
-fn passage(row: &PgRow) -> Result<StoredPassage, StoreError> {
-    let (url, final_url): (String, Option<String>) = (row.try_get("url")?, row.try_get("final_url")?);
-    let (source_type, origin): (&str, &str) = (row.try_get("source_type")?, row.try_get("origin")?);
-    let rank: i32 = row.try_get("rank")?;
-    let passage = JudgedPassage {
-        evidence_id: row.try_get("evidence_id")?,
-        domain: row.try_get("domain")?,
-        title: row.try_get("title")?,
-        published_at: row.try_get("published_at")?,
-        language: row.try_get("language")?,
-        passage: row.try_get("passage")?,
-        entail: row.try_get("entail")?,
-        contradict: row.try_get("contradict")?,
-        neutral: row.try_get("neutral")?,
-        agreement: row.try_get("agreement_score")?,
-        relevance: row.try_get("relevance")?,
-        credibility: row.try_get("credibility")?,
-        freshness: row.try_get("freshness")?,
-        specificity: row.try_get("specificity")?,
-        quality: row.try_get("quality")?,
-        num_ok: row.try_get("num_ok")?,
-        independent_group: row.try_get("independent_group")?,
-        source_type: known(SourceType::parse(source_type), "source type", source_type)?,
-        origin: known(Origin::parse(origin), "origin", origin)?,
-        provider: row.try_get("provider")?,
-        rank: u32::try_from(rank).unwrap_or(u32::MAX),
-        out_of_context: row.try_get("out_of_context")?,
-        judge: row.try_get("judge")?,
-        adjudication: adjudication(row)?,
-        url: url.clone(),
-    };
-    Ok(StoredPassage { passage, answered: final_url.unwrap_or(url) })
-}
-
-/// Returns the language model's stance for the passage; `None` if none was asked.
-fn adjudication(row: &PgRow) -> Result<Option<Adjudication>, StoreError> {
-    let Some(word) = row.try_get::<Option<&str>, _>("llm_stance")? else { return Ok(None) };
-    let stance = known(Stance::parse(word), "stance", word)?;
-    Ok(Some(Adjudication { stance, elsewhere: row.try_get("llm_elsewhere")? }))
-}
-
-fn review(row: &PgRow) -> Result<MatchedReview, StoreError> {
-    let (relation, class): (&str, &str) = (row.try_get("relation")?, row.try_get("rating_class")?);
-    Ok(MatchedReview {
-        review: Review {
-            claim: row.try_get("claim")?,
-            claimant: row.try_get("claimant")?,
-            url: row.try_get("url")?,
-            publisher: row.try_get("publisher")?,
-            title: row.try_get("title")?,
-            rating: row.try_get("rating")?,
-            language: row.try_get("language")?,
-            review_date: row.try_get("review_date")?,
-        },
-        relation: known(Relation::parse(relation), "relation", relation)?,
-        rating_class: known(RatingClass::parse(class), "rating class", class)?,
-        similarity: row.try_get("similarity")?,
-    })
 }

@@ -289,9 +289,9 @@ pub const REASONS: &[&str] = &[
     Reason::Settings.as_str(),
     Reason::DomainLists.as_str(),
     Reason::Model.as_str(),
-    Reason::EvidenceExpired.as_str(),
     Reason::EvidenceCorrected.as_str(),
     Reason::FactCheck.as_str(),
+    Reason::Requested.as_str(),
 ];
 
 pub const REJUDGED_OUTCOMES: &[&str] = &["changed", "same", "left", "later"];

@@ -255,7 +255,7 @@ async fn what_a_linked_page_claims_is_looked_up_and_the_page_is_no_evidence_for_
         assert!(!evidence.is_empty() && !evidence.contains(&link.as_str()), "{evidence:?}");
         // Judged again, the item reads its link anew: what is kept of it is what was sent.
         let opened = OpenStore::embedded(bench.folder.path()).await.unwrap();
-        let (sent, _) = opened.store.item_as_sent("l").await.unwrap().unwrap();
+        let sent = opened.store.stored_run("l").await.unwrap().unwrap().item;
         opened.close().await.unwrap();
         assert!(sent.sources.is_empty(), "the page is not part of what was sent: {sent:?}");
     }

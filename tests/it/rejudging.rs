@@ -59,6 +59,7 @@ async fn quick(world: impl World) -> Option<TestApp> {
     let mut app = TestApp::new(world).await?;
     app.set("CORROBORATE_REJUDGE_INTERVAL", "200ms");
     app.set("CORROBORATE_REJUDGE_MAX_AGE", "36500d");
+    app.set("CORROBORATE_REJUDGE_ASKED_PER_HOUR", "1000000");
     app.set("CORROBORATE_CACHE_PAGE_TTL", "1s");
     app.set("CORROBORATE_CACHE_EMPTY_TTL", "1s");
     Some(app)
@@ -144,51 +145,12 @@ async fn a_domain_denied_while_an_item_is_in_work_takes_its_answer_back_as_well(
         let rule = json!({"domain": url.host_str().unwrap(), "list": "deny"});
         assert_eq!(daemon.post("/api/domains", &rule).await.status, 201);
     }
-    // The look for items that rest on them passes before the item is there.
-    until("the edits were looked at", async || {
-        app.count("store_settings WHERE key = 'rejudging_rules' AND (value #>> '{}')::bigint = (SELECT max(id) FROM domain_rule_changes)")
-            .await
-            == 1
-    })
-    .await;
     assert_eq!(app.count("items").await, 0);
     assert_eq!(app.upstream.result("late", 1).await["claims"][0]["verdict"], "supported", "by the lists it began with");
     until("its answer is taken back", async || verdict(&daemon, "late").await == "not_enough_evidence").await;
     assert_eq!(replaced_why(&daemon, "late").await, "domain_lists");
     until("nothing is due", async || app.count("rejudging").await == 0).await;
     app.settled(&daemon).await;
-    app.finish(daemon).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edit_of_the_lists_lets_results_be_written_first_and_waits_no_longer_than_it_must() {
-    let Some(app) = quick(stories::world()).await else { return };
-    let daemon = app.start().await;
-    let mut writing = app.database.begin().await.unwrap();
-    sqlx::query("SELECT begin_result()").execute(&mut *writing).await.unwrap();
-    let rule = json!({"domain": "slow.example", "list": "deny"});
-    let is_listed = async || app.count("domain_rules WHERE domain = 'slow.example'").await == 1;
-    let (edited, ()) = tokio::join!(daemon.post("/api/domains", &rule), async {
-        until("the edit waits", async || {
-            app.count(
-                "pg_locks JOIN pg_database d ON d.oid = database WHERE datname = current_database()
-                     AND locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted",
-            )
-            .await
-                > 0
-        })
-        .await;
-        assert!(!is_listed().await);
-        writing.rollback().await.unwrap();
-    });
-    assert_eq!(edited.status, 201, "{}", edited.body);
-    assert!(is_listed().await);
-    // One that never ends holds nobody up for good.
-    let mut hung = app.database.begin().await.unwrap();
-    sqlx::query("SELECT begin_result()").execute(&mut *hung).await.unwrap();
-    let rule = json!({"domain": "hung.example", "list": "deny"});
-    assert_eq!(daemon.post("/api/domains", &rule).await.status, 201);
-    hung.rollback().await.unwrap();
     app.finish(daemon).await;
 }
 
@@ -354,7 +316,7 @@ async fn a_review_found_for_one_item_is_asked_for_by_the_ones_before_that_claim_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn expired_evidence_is_looked_for_anew_and_a_bad_moment_takes_nothing_away() {
+async fn a_requested_run_asks_anew_and_a_bad_moment_takes_nothing_away() {
     let Some(mut app) = quick(stories::world()).await else { return };
     app.set("ENRICHMENT_BRAVE_COST_USD", "0");
     let daemon = app.start().await;
@@ -365,13 +327,12 @@ async fn expired_evidence_is_looked_for_anew_and_a_bad_moment_takes_nothing_away
     tokio::time::sleep(KEPT).await;
     // Somebody cannot be asked at the moment who could be asked then.
     app.simulator.set_fault(Target::GoogleFactCheck, Fault::status(500));
-    let expire = "UPDATE evidence_sources SET expires_at = now() + interval '300 milliseconds' WHERE origin = 'web'";
-    sqlx::query(expire).execute(&app.database).await.unwrap();
+    assert_eq!(app.run(&["--json", "rejudge"]).await.json()["queued"], 1);
     until("it was tried", async || {
-        daemon.metric("corroborate_rejudged_total", "reason=\"evidence_expired\",outcome=\"later\"").await > 0.0
+        daemon.metric("corroborate_rejudged_total", "reason=\"requested\",outcome=\"later\"").await > 0.0
     })
     .await;
-    assert!(due(&app, "old", "evidence_expired").await);
+    assert!(due(&app, "old", "requested").await);
     assert_eq!(verdict(&daemon, "old").await, "supported");
     assert_eq!(daemon.get("/api/items/old").await.json()["enriched_at"], first["enriched_at"], "what is stored stands");
 
@@ -382,42 +343,6 @@ async fn expired_evidence_is_looked_for_anew_and_a_bad_moment_takes_nothing_away
     assert_ne!(now["enriched_at"], first["enriched_at"]);
     assert_eq!(now["claims"][0]["verdict"], "supported");
     assert_eq!(app.upstream.all(|heard| heard.key == "item.updated").await.len(), 0, "nothing changed for readers");
-    assert_eq!(replaced_why(&daemon, "old").await, "evidence_expired");
-    app.finish(daemon).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_page_is_passed_by_when_more_expire_than_one_look_takes() {
-    let Some(app) = quick(stories::world()).await else { return };
-    let daemon = app.start().await;
-    for (id, text) in [("early", TOLD), ("late", ONCE)] {
-        app.upstream.publish("item.new", &item(id, text)).await;
-        assert_eq!(app.upstream.result(id, 1).await["claims"][0]["verdict"], "supported");
-    }
-    app.settled(&daemon).await;
-    // Nobody looked for two hours, in which as many pages expired as one look takes, one item's before them and one's behind.
-    let many = "INSERT INTO evidence_sources (id, url, domain, source_type, origin, fetched_at, expires_at)
-        SELECT 'many' || n, 'https://many.example/' || n, 'many.example', 'news', 'web', now() - interval '3 hours',
-            now() - interval '1 hour' + n * interval '10 milliseconds' FROM generate_series(1, 100000) AS n";
-    let expired = |item, before| {
-        format!(
-            "UPDATE evidence_sources SET expires_at = now() - interval '{before}'
-             WHERE id IN (SELECT evidence_id FROM item_evidence WHERE item_id = '{item}')"
-        )
-    };
-    let since = "UPDATE store_settings SET value = to_jsonb(now() - interval '2 hours') WHERE key = 'rejudging_expiry'";
-    // A look that is under way would write its own time over the one that is set here: this waits for it, and keeps others out.
-    let alone = "LOCK TABLE store_settings IN EXCLUSIVE MODE".to_owned();
-    let statements =
-        [alone, many.to_owned(), expired("early", "90 minutes"), expired("late", "1 minute"), since.to_owned()];
-    let mut transaction = app.database.begin().await.unwrap();
-    for statement in statements {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut *transaction).await.unwrap();
-    }
-    transaction.commit().await.unwrap();
-    until("both are due", async || {
-        due(&app, "early", "evidence_expired").await && due(&app, "late", "evidence_expired").await
-    })
-    .await;
+    assert_eq!(replaced_why(&daemon, "old").await, "requested");
     app.finish(daemon).await;
 }

@@ -46,10 +46,9 @@ async fn promises(store: &Store) {
     a_message_leaves_the_table_queue_only_when_it_is_settled(store).await;
     superseded::the_later_text_and_the_richer_result_stand(store).await;
     words_are_found_among_the_signs_of_their_typesetting(store).await;
-    due::the_oldest_promises_are_kept_first_and_only_so_many_in_an_hour(store).await;
+    due::a_result_is_due_once_when_it_was_judged_with_something_else(store).await;
     due::what_comes_up_while_an_item_is_judged_makes_it_due_again(store).await;
-    due::a_result_written_late_is_due_at_once(store).await;
-    due::what_is_judged_again_by_lists_of_before_is_due_again(store).await;
+    due::a_result_by_earlier_lists_is_due_and_replaces_no_later_one(store).await;
     sessions::sessions_end_when_they_are_signed_out_or_their_token_is_revoked(store).await;
 }
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::limits::serialize_date;
 use super::verdict::{Origin, RatingClass, Relation, SourceType, Stance};
 
 /// NLI probabilities of a passage for a claim. They sum to 1, unless a rule changed them (contradicting numbers).
@@ -25,14 +26,20 @@ pub struct Adjudication {
     pub elsewhere: bool,
 }
 
-/// One passage, judged for one claim, with all inputs of the score. A stored row can be scored again.
-#[derive(Debug, Clone, PartialEq)]
+/// One passage, judged for one claim, with all inputs of the score. A stored row can be scored again: the JSON has the
+/// columns of `item_evidence`. It is read with the columns of the page and written without them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgedPassage {
     pub evidence_id: String,
+    #[serde(skip_serializing)]
     pub url: String,
+    #[serde(skip_serializing)]
     pub domain: String,
+    #[serde(skip_serializing)]
     pub title: Option<String>,
+    #[serde(skip_serializing)]
     pub published_at: Option<DateTime<Utc>>,
+    #[serde(skip_serializing)]
     pub language: Option<String>,
     pub passage: String,
     pub entail: f64,
@@ -40,6 +47,7 @@ pub struct JudgedPassage {
     pub neutral: f64,
     /// Similarity of the passage to the claim, 0–1: mean of the cosine and the overlap of names. If the passage takes a
     /// side, only its most similar sentence is compared.
+    #[serde(rename = "agreement_score")]
     pub agreement: f64,
     /// 0–1. Below the threshold a passage is off topic and decides nothing.
     pub relevance: f64,
@@ -66,6 +74,7 @@ pub struct JudgedPassage {
     /// older rows.
     pub judge: Option<String>,
     /// Stance of the language model, if one was queried. It never changes the figures above.
+    #[serde(skip)]
     pub adjudication: Option<Adjudication>,
 }
 
@@ -108,12 +117,14 @@ pub struct Review {
     /// The rating in the publisher's words.
     pub rating: String,
     pub language: Option<String>,
+    #[serde(serialize_with = "serialize_date")]
     pub review_date: Option<DateTime<Utc>>,
 }
 
 /// A fact-check that was compared with our claim.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatchedReview {
+    #[serde(flatten)]
     pub review: Review,
     pub relation: Relation,
     pub rating_class: RatingClass,

@@ -11,12 +11,12 @@ words! {
         DomainLists => "domain_lists",
         /// A model changed.
         Model => "model",
-        /// A page that its verdict is based on is no longer stored as it was read.
-        EvidenceExpired => "evidence_expired",
         /// A page was read again: the page or a passage that the verdict is based on no longer exists.
         EvidenceCorrected => "evidence_corrected",
         /// A fact-checker later reviewed a similar claim.
         FactCheck => "fact_check",
+        /// A user requested it.
+        Requested => "requested",
     }
 }
 
@@ -25,7 +25,7 @@ impl Reason {
     pub const fn asks(self) -> bool {
         match self {
             Self::Settings | Self::DomainLists => false,
-            Self::Model | Self::EvidenceExpired | Self::EvidenceCorrected | Self::FactCheck => true,
+            Self::Model | Self::EvidenceCorrected | Self::FactCheck | Self::Requested => true,
         }
     }
 }

@@ -48,7 +48,7 @@ use crate::pipeline::{ItemLocks, Latencies, RulesHandle, SearchProviders, Servic
 use crate::providers::Provider;
 use crate::providers::knowledge::seeds;
 use crate::providers::wikipedia;
-use crate::store::{JudgedBy, Store, StoreError, TableQueue};
+use crate::store::{JudgedWith, Store, StoreError, TableQueue};
 use crate::supervisor::Supervisor;
 
 #[derive(Debug)]
@@ -269,7 +269,7 @@ async fn assemble(
         page_cache: caches::page(config, &usage),
         item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
-        basis: OnceLock::new(),
+        judged_with: OnceLock::new(),
     });
     if is_daemon {
         log_parts(&services);
@@ -336,7 +336,7 @@ fn bare(
         page_cache: caches::page(config, usage),
         item_locks: ItemLocks::default(),
         latencies: Latencies::default(),
-        basis: OnceLock::new(),
+        judged_with: OnceLock::new(),
     })
 }
 
@@ -368,7 +368,7 @@ pub(super) async fn rescore_terms(config: &Config, store: &Store) -> Result<Term
         passages_shown: settings.passages_shown,
         claims_per_item: settings.claims_per_item,
         listeners: settings::listeners(config),
-        judged_by: JudgedBy { lists: Some(version), basis: None },
+        judged_with: JudgedWith { lists: Some(version), ..JudgedWith::default() },
     })
 }
 

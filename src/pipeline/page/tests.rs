@@ -95,7 +95,10 @@ fn a_text_that_was_brought_along_is_a_page_of_the_operators() {
     assert_eq!(page.passages.len(), 2, "{:?}", page.passages);
     let row = page.row(&denied, DateTime::UNIX_EPOCH);
     assert_eq!((row.url.as_str(), row.domain.as_str()), ("corpus://bbc.com/Valves.md#Opening", "corpus:bbc.com"));
-    assert_eq!((row.origin, row.publisher.as_deref(), row.extraction_failed), ("corpus", Some("Handbook"), false));
+    assert_eq!(
+        (row.origin, row.publisher.as_deref(), row.extraction_failed),
+        (Origin::Corpus, Some("Handbook"), false)
+    );
     assert_eq!(row.raw_text, text);
 }
 

@@ -7,8 +7,7 @@ use corroborate::domain::ids;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    AnswerKey, AnswerLookup, AnswerNote, BreakerKind, FeedReading, JudgingVersion, Opening, RejudgeLimits, Store,
-    StoreError, WantedFeeds,
+    AnswerKey, AnswerLookup, AnswerNote, BreakerKind, FeedReading, Opening, Store, StoreError, WantedFeeds,
 };
 use serde_json::json;
 use sqlx::PgPool;
@@ -124,14 +123,11 @@ async fn claims_and_turns_are_free_when_the_database_clock_was_set_back() {
     assert!(!store.claim_daily_notice("a warning", today).await.unwrap());
 
     write(&store, "due", now, TimeDelta::days(30)).await;
-    let basis = JudgingVersion { settings: "a".to_owned(), models: "m".to_owned() };
-    assert_eq!(store.judge_by(&basis, now).await.unwrap(), None);
     run(&rows, "INSERT INTO rejudging (item_id, asks, reason) VALUES ('due', false, 'settings')").await;
-    let allowance = RejudgeLimits { at_once: 5, per_hour: 100, lease };
-    assert_eq!(store.take_due(false, &basis, allowance).await.unwrap().len(), 1);
-    assert_eq!(store.take_due(false, &basis, allowance).await.unwrap().len(), 0);
+    assert_eq!(store.take_due(false, 5, lease).await.unwrap().len(), 1);
+    assert_eq!(store.take_due(false, 5, lease).await.unwrap().len(), 0);
     run(&rows, "UPDATE rejudging SET taken_until = now() + interval '1 hour'").await;
-    assert_eq!(store.take_due(false, &basis, allowance).await.unwrap().len(), 1);
+    assert_eq!(store.take_due(false, 5, lease).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -1,96 +1,129 @@
-//! Items that are to be judged again.
+//! Items that are due for re-evaluation.
 
 use std::time::Duration;
 
 use corroborate::domain::Reason;
+use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{Phase, Verdict};
-use corroborate::store::{
-    CommitOutcome, DueItem, JudgedBy, JudgingVersion, RejudgeLimits, RescoreMessages, RewriteOutcome, RunStart, Store,
-};
+use corroborate::store::{CommitOutcome, DueItem, JudgedWith, Rewrite, RewriteOutcome, RunStart, Store};
 
-use super::written::{Run, TEXT, URL, Written, commit, day, passage, write};
+use super::written::{Run, TEXT, URL, Written, commit, day, passage};
 
 /// Far from what other promises write.
 const LATE: i64 = 2_000;
+const LEASE: Duration = Duration::from_mins(2);
 
-fn basis(settings: &str, models: &str) -> JudgingVersion {
-    JudgingVersion { settings: settings.to_owned(), models: models.to_owned() }
-}
-
-fn allowance(at_once: u32, per_hour: u32) -> RejudgeLimits {
-    RejudgeLimits { at_once, per_hour, lease: Duration::from_mins(2) }
+fn with(settings: &str, models: &str) -> JudgedWith {
+    JudgedWith { settings: Some(settings.to_owned()), models: Some(models.to_owned()), lists: None }
 }
 
 fn ids(due: &[DueItem]) -> Vec<&str> {
     due.iter().map(|one| one.item_id.as_str()).collect()
 }
 
-async fn judged(store: &Store, item: &str, at: i64) {
+async fn judged(store: &Store, item: &str, at: i64, judged_with: JudgedWith) {
+    let start = RunStart { judged_with, ..store.begin(item).await.unwrap() };
+    let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
     let passages = vec![passage(URL, 0.9, 0.0)];
-    write(store, Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(at) }).await.unwrap();
+    let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(at) };
+    assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
 }
 
-pub(super) async fn the_oldest_promises_are_kept_first_and_only_so_many_in_an_hour(store: &Store) {
-    judged(store, "due:1", LATE).await;
-    assert_eq!(store.judge_by(&basis("a", "m"), day(LATE)).await.unwrap(), None, "there is nothing to compare with");
-    assert_eq!(store.judge_by(&basis("a", "m"), day(LATE)).await.unwrap(), None, "nothing is different");
-    assert_eq!(store.judge_by(&basis("b", "m"), day(LATE + 1)).await.unwrap(), Some(0), "it was judged before that");
-    assert_eq!(store.judge_by(&basis("c", "m"), day(LATE)).await.unwrap(), Some(1));
-    judged(store, "due:0", LATE).await;
-    assert_eq!(store.judge_by(&basis("d", "m"), day(LATE)).await.unwrap(), Some(2));
-    assert!(store.is_judged_by(&basis("d", "m")).await.unwrap());
-    assert!(!store.is_judged_by(&basis("c", "m")).await.unwrap(), "a process of before leaves it to the others");
-    assert!(
-        store.take_due(false, &basis("c", "m"), allowance(5, 2)).await.unwrap().is_empty(),
-        "even if it asked before"
-    );
+async fn noted(store: &Store, current: &JudgedWith, since: i64) -> u64 {
+    store.note_outdated(current, day(since), day(since), 100).await.unwrap()
+}
 
-    let first = store.take_due(false, &basis("d", "m"), allowance(1, 2)).await.unwrap();
-    assert_eq!(ids(&first), ["due:1"], "the oldest");
-    assert_eq!(first[0].reason, Reason::Settings);
-    let second = store.take_due(false, &basis("d", "m"), allowance(5, 2)).await.unwrap();
-    assert_eq!(ids(&second), ["due:0"], "the other is taken");
-    for one in first.iter().chain(&second) {
-        store.settle_due(one).await.unwrap();
+async fn taken(store: &Store, asks: bool) -> Vec<DueItem> {
+    store.take_due(asks, 200, LEASE).await.unwrap()
+}
+
+pub(super) async fn a_result_is_due_once_when_it_was_judged_with_something_else(store: &Store) {
+    for (item, at) in [("due:1", LATE), ("due:0", LATE + 1)] {
+        judged(store, item, at, with("a", "m")).await;
     }
-    assert_eq!(store.judge_by(&basis("e", "m"), day(LATE)).await.unwrap(), Some(2));
-    assert!(
-        store.take_due(false, &basis("e", "m"), allowance(5, 2)).await.unwrap().is_empty(),
-        "the hour's items are done"
-    );
+    judged(store, "due:command", LATE, JudgedWith::default()).await;
+    assert_eq!(noted(store, &with("a", "m"), LATE).await, 0, "nothing is different");
+    let other = with("b", "m");
+    assert_eq!(noted(store, &other, LATE + 2).await, 0, "they were judged before that");
+    assert_eq!(store.note_outdated(&other, day(LATE), day(LATE), 1).await.unwrap(), 1);
+    assert_eq!(noted(store, &other, LATE).await, 1, "the rest");
+    assert_eq!(noted(store, &other, LATE).await, 0);
     assert_eq!(store.due_counts().await.unwrap(), [(Reason::Settings, 2)]);
+
+    let first = store.take_due(false, 1, LEASE).await.unwrap();
+    assert_eq!(ids(&first), ["due:0"], "the latest result was noted first");
+    assert_eq!(first[0].reason, Reason::Settings);
+    let second = taken(store, false).await;
+    assert_eq!(ids(&second), ["due:1"], "the other is taken");
+    for one in first.iter().chain(&second) {
+        store.settle_due(one, &JudgedWith { models: None, ..other.clone() }).await.unwrap();
+    }
+    assert_eq!(noted(store, &other, LATE).await, 0, "what stays as it is counts as judged with it");
+
+    store.announce_judged_with(&other).await.unwrap();
+    assert!(store.is_judged_with(&other).await.unwrap());
+    assert!(!store.is_judged_with(&with("a", "m")).await.unwrap(), "a process of before leaves it to the others");
 }
 
 pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(store: &Store) {
-    let taken = store.take_due(false, &basis("e", "m"), allowance(5, 100)).await.unwrap();
-    assert_eq!(ids(&taken), ["due:0", "due:1"], "as old as each other");
-    assert_eq!(store.judge_by(&basis("f", "n"), day(LATE)).await.unwrap(), Some(4), "other models are asked as well");
-    for one in &taken {
-        store.settle_due(one).await.unwrap();
+    let other = with("c", "n");
+    assert_eq!(noted(store, &other, LATE).await, 4, "other models are asked as well");
+    let before = taken(store, false).await;
+    let mut order = ids(&before);
+    order.sort_unstable();
+    assert_eq!(order, ["due:0", "due:1"]);
+    let rule = |domain: &str| DomainRule {
+        domain: domain.to_owned(),
+        list: DomainList::Deny,
+        credibility: None,
+        source_type: None,
+        why: None,
+    };
+    store.put_domain_rule(&rule("example.org"), "a test", day(0), false).await.unwrap();
+    for one in &before {
+        store.settle_due(one, &JudgedWith::default()).await.unwrap();
     }
-    let again = store.take_due(false, &basis("f", "n"), allowance(5, 100)).await.unwrap();
-    assert_eq!(ids(&again), ["due:0", "due:1"]);
-    // A whole run that lacks nothing is what other models ask for; what follows from the store is looked at all the same.
-    judged(store, "due:1", LATE).await;
-    let asked = store.take_due(true, &basis("f", "n"), allowance(5, 100)).await.unwrap();
-    assert_eq!((ids(&asked), asked[0].reason), (vec!["due:0"], Reason::Model));
-    assert_eq!(store.due_counts().await.unwrap().iter().map(|(_, items)| items).sum::<i64>(), 3);
+    let after = taken(store, false).await;
+    assert!(["due:0", "due:1", "due:command"].iter().all(|item| ids(&after).contains(item)), "{after:?}");
+    assert!(after.iter().all(|one| one.reason == Reason::DomainLists), "{after:?}");
+    for one in &after {
+        store.settle_due(one, &JudgedWith::default()).await.unwrap();
+    }
+    let why = DomainRule { why: Some("another reason".to_owned()), ..rule("example.org") };
+    store.put_domain_rule(&why, "a test", day(0), false).await.unwrap();
+    store.put_domain_rule(&rule("elsewhere.example"), "a test", day(0), false).await.unwrap();
+    assert!(taken(store, false).await.is_empty(), "neither concerns an item");
+    for domain in ["example.org", "elsewhere.example"] {
+        store.remove_domain_rule(domain, "a test", None, day(0), false).await.unwrap();
+    }
+    for one in taken(store, false).await {
+        store.settle_due(&one, &JudgedWith::default()).await.unwrap();
+    }
 
-    // A whole run does not settle what comes up while it goes on: it asked by what was true before.
-    let start = store.begin("due:0").await.unwrap();
-    assert_eq!(store.judge_by(&basis("f", "o"), day(LATE)).await.unwrap(), Some(2), "other models once more");
+    // A whole run that lacks nothing is what other models ask for.
+    judged(store, "due:1", LATE, other.clone()).await;
+    let asked = taken(store, true).await;
+    assert_eq!((ids(&asked), asked[0].reason), (vec!["due:0"], Reason::Model));
+    // It does not settle what comes up while it goes on: it asked by what was true before.
+    let start = RunStart { judged_with: other, ..store.begin("due:0").await.unwrap() };
+    assert_eq!(store.request_rejudging(Some(day(LATE))).await.unwrap(), 3);
     let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
     let passages = vec![passage(URL, 0.9, 0.0)];
-    let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE) };
+    let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 1) };
     assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
-    store.settle_due(&asked[0]).await.unwrap();
-    assert_eq!(ids(&store.take_due(true, &basis("f", "o"), allowance(5, 100)).await.unwrap()), ["due:0", "due:1"]);
+    store.settle_due(&asked[0], &JudgedWith::default()).await.unwrap();
+    let requested = taken(store, true).await;
+    assert_eq!(ids(&requested), ["due:0", "due:1", "due:command"]);
+    for one in &requested {
+        assert_eq!(one.reason, Reason::Requested);
+        store.settle_due(one, &JudgedWith::default()).await.unwrap();
+    }
 
-    // What grew too old meanwhile is not asked about, and uses up nothing of the hour.
-    judged(store, "due:2", LATE + 5).await;
-    assert_eq!(store.judge_by(&basis("f", "p"), day(LATE)).await.unwrap(), Some(3));
-    assert_eq!(store.drop_outdated(day(LATE + 3)).await.unwrap(), 2);
-    assert_eq!(ids(&store.take_due(true, &basis("f", "p"), allowance(5, 100)).await.unwrap()), ["due:2"]);
+    // What grew too old meanwhile is not asked about.
+    assert_eq!(noted(store, &with("c", "o"), LATE).await, 2);
+    assert_eq!(store.drop_outdated(day(LATE + 1)).await.unwrap(), 1);
+    assert_eq!(ids(&taken(store, true).await), ["due:0"]);
+    assert_eq!(store.drop_outdated(day(LATE + 2)).await.unwrap(), 0, "it is in work");
 
     assert!(store.rejudging_spent().await.unwrap().abs() < f64::EPSILON);
     store.add_rejudging_cost(0.25).await.unwrap();
@@ -98,57 +131,32 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     assert!((store.rejudging_spent().await.unwrap() - 0.75).abs() < 1e-9);
 }
 
-/// What changed while it was judged was looked for before it was there.
-pub(super) async fn a_result_written_late_is_due_at_once(store: &Store) {
-    let in_force = basis("late", "late");
-    store.judge_by(&in_force, day(LATE + 100)).await.unwrap();
+/// An edit sees only the results that are stored before it, and a command may judge by the lists of before for long.
+pub(super) async fn a_result_by_earlier_lists_is_due_and_replaces_no_later_one(store: &Store) {
     let version = store.domain_rules_version().await.unwrap();
-    let of_now = JudgedBy { lists: Some(version), basis: Some(in_force.clone()) };
-    let earlier = |settings, models| JudgedBy { basis: Some(basis(settings, models)), ..of_now.clone() };
-    for (item, judged_by, expected) in [
-        ("late:now", of_now.clone(), vec![]),
-        ("late:command", JudgedBy::default(), vec![]),
-        ("late:lists", JudgedBy { lists: Some(version - 1), ..of_now.clone() }, vec![Reason::DomainLists]),
-        ("late:settings", earlier("early", "late"), vec![Reason::Settings]),
-        ("late:models", earlier("late", "early"), vec![Reason::Model]),
-        (
-            "late:all",
-            JudgedBy { lists: Some(version - 1), ..earlier("early", "early") },
-            vec![Reason::DomainLists, Reason::Model],
-        ),
-    ] {
-        let start = RunStart { judged_by, ..store.begin(item).await.unwrap() };
-        let run = Run { start: &start, text: TEXT, phase: Phase::Two, degraded: &[], sent_at: None };
-        let passages = vec![passage(URL, 0.9, 0.0)];
-        let written = Written { item, channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 100) };
-        assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
-        let mut due = Vec::new();
-        for asks in [false, true] {
-            for one in store.take_due(asks, &in_force, allowance(200, 10_000)).await.unwrap() {
-                store.settle_due(&one).await.unwrap();
-                due.extend((one.item_id == item).then_some(one.reason));
-            }
-        }
-        assert_eq!(due, expected, "{item}");
-    }
-}
+    let by = |lists| JudgedWith { lists: Some(lists), ..with("late", "late") };
+    judged(store, "late:before", LATE + 100, by(version - 1)).await;
+    judged(store, "late:now", LATE + 100, by(version)).await;
+    assert_eq!(noted(store, &with("late", "late"), LATE + 100).await, 1);
+    let due = taken(store, false).await;
+    assert_eq!((ids(&due), due[0].reason), (vec!["late:before"], Reason::DomainLists));
+    store.settle_due(&due[0], &by(version)).await.unwrap();
 
-/// An administrator's rescoring reads the lists once, and may go on for long.
-pub(super) async fn what_is_judged_again_by_lists_of_before_is_due_again(store: &Store) {
-    judged(store, "late:again", LATE + 100).await;
-    let version = store.domain_rules_version().await.unwrap();
-    for (lists, now_due) in [(version, 0), (version - 1, 1)] {
-        let stored = store.stored_run("late:again").await.unwrap().unwrap();
-        let judged_by = JudgedBy { lists: Some(lists), basis: None };
-        let told = RescoreMessages { why: Reason::Settings, outbox: &[], webhooks: &[], judged_by: &judged_by };
-        let now = day(LATE + 101) + chrono::TimeDelta::seconds(now_due);
-        let written = store.write_rejudged(&stored.result, stored.evaluated_at, &[], told, now, false).await.unwrap();
-        assert_eq!(written, RewriteOutcome::Written);
-        let due = store.due_counts().await.unwrap();
-        let of_lists = due.iter().find(|(reason, _)| *reason == Reason::DomainLists).map_or(0, |(_, items)| *items);
-        assert_eq!(of_lists, now_due, "{due:?}");
-    }
-    for one in store.take_due(false, &basis("late", "late"), allowance(200, 10_000)).await.unwrap() {
-        store.settle_due(&one).await.unwrap();
+    for (lists, expected) in [(version - 1, RewriteOutcome::Overtaken), (version, RewriteOutcome::Written)] {
+        let stored = store.stored_run("late:now").await.unwrap().unwrap();
+        let result = stored.result.unwrap();
+        let judged_with = JudgedWith { lists: Some(lists), ..JudgedWith::default() };
+        let written = store.write_rejudged(Rewrite {
+            result: &result,
+            evaluated_at: stored.evaluated_at,
+            claims: &[],
+            why: Reason::Settings,
+            outbox: &[],
+            webhooks: &[],
+            judged_with: &judged_with,
+            now: day(LATE + 101),
+            dry_run: false,
+        });
+        assert_eq!(written.await.unwrap(), expected);
     }
 }

@@ -16,7 +16,7 @@ use corroborate::domain::{Clock as _, Item, SystemClock, ids};
 use corroborate::outbound::{AskError, NoObserver};
 use corroborate::store::{
     AnswerKey, AnswerLookup, AnswerNote, ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, FeedEntryRow,
-    FeedReading, OutboxDraft, SourceRow, Store, WantedFeeds,
+    FeedReading, OutboxDraft, Source, Store, WantedFeeds,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -181,7 +181,7 @@ async fn write(
             passages: &passages,
             reviews: &reviews,
         }],
-        sources: vec![SourceRow {
+        sources: vec![Source {
             published_at: at,
             final_url: Some(reviewed),
             title: Some(words.clone()),
@@ -190,6 +190,8 @@ async fn write(
         evidence_claims: vec![sentence],
         uses: vec![],
         embedder: EMBEDDER,
+        same_sentence: 0.98,
+        similar_item: 0.9,
         outbox: vec![OutboxDraft {
             exchange: Some("results".to_owned()),
             routing_key: "item.enriched".to_owned(),
@@ -201,7 +203,7 @@ async fn write(
         keep: TimeDelta::days(30),
         now,
     };
-    store.commit(&commit, 0.98).await.unwrap_or_else(|error| {
+    store.commit(&commit).await.unwrap_or_else(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         panic!("{error}: {cause:?} for {}", serde_json::to_string(item).unwrap())
     })

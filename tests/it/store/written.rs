@@ -6,7 +6,7 @@ use corroborate::domain::result::{ClaimResult, Context, Cost, Features, ItemResu
 use corroborate::domain::verdict::{ClaimKind, Origin, Phase, SourceType, Status, Tier, Verdict};
 use corroborate::domain::{Item, ids};
 use corroborate::store::{
-    ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, OutboxDraft, RunStart, SourceRow, Store, StoreError,
+    ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow, OutboxDraft, RunStart, Source, Store, StoreError,
 };
 
 pub(super) const EMBEDDER: &str = "hashed-ngrams";
@@ -21,8 +21,8 @@ pub(super) fn vector(direction: usize) -> Vec<f32> {
     (0..384).map(|position| if position % 7 == direction % 7 { 0.135 } else { -0.01 }).collect()
 }
 
-pub(super) fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
-    SourceRow {
+pub(super) fn source(url: &str, now: DateTime<Utc>) -> Source {
+    Source {
         id: ids::evidence_id(url),
         url: url.to_owned(),
         domain: "example.org".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn source(url: &str, now: DateTime<Utc>) -> SourceRow {
         failure: None,
         etag: None,
         last_modified: None,
-        origin: "web",
+        origin: Origin::Web,
         fetched_at: now,
         expires_at: now + TimeDelta::days(30),
     }
@@ -182,7 +182,7 @@ pub(super) async fn commit_for(
     urls: &[&str],
     keep: TimeDelta,
 ) -> Result<CommitOutcome, StoreError> {
-    let page = |url: &&str| SourceRow { expires_at: written.now + keep, ..source(url, written.now) };
+    let page = |url: &&str| Source { expires_at: written.now + keep, ..source(url, written.now) };
     let mut item = Item::from_claim(written.item.to_owned(), run.text);
     item.channel = written.channel.map(str::to_owned);
     let mut result = result(written.item, vec![claim(written.item, written.verdict)], written.now);
@@ -211,6 +211,8 @@ pub(super) async fn commit_for(
         sources: urls.iter().map(page).collect(),
         uses: vec![],
         embedder: EMBEDDER,
+        same_sentence: 0.98,
+        similar_item: 0.9,
         evidence_claims: urls.iter().map(|url| sentence(url)).collect(),
         webhooks: Vec::new(),
         outbox: vec![OutboxDraft {
@@ -223,7 +225,7 @@ pub(super) async fn commit_for(
         keep,
         now: written.now,
     };
-    store.commit(&commit, 0.98).await
+    store.commit(&commit).await
 }
 
 pub(super) const URL: &str = "https://example.org/bridge";

@@ -16,9 +16,9 @@ use crate::store::EarlierVerdict;
 
 /// Re-evaluates an item, even if it has a result.
 pub(crate) async fn judged(app: &App, who: &Actor, id: &str) -> Result<ItemResult, Problem> {
-    let (item, sent_at) = app.services.store.item_as_sent(id).await?.ok_or_else(super::unknown_item)?;
+    let stored = app.services.store.stored_run(id).await?.ok_or_else(super::unknown_item)?;
     who.did(app, "item.again", id, None).await;
-    checking::again(app, item, sent_at).await
+    checking::again(app, stored.item, stored.sent_at).await
 }
 
 pub(super) async fn again(
