@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Journal, Services};
+use super::run_context::Journal;
+use super::services::Services;
 use crate::cache::{Question, claim_key, normalise_query};
 use crate::domain::item::SourceKind;
 use crate::outbound::{AskError, AskMeter, Asker};

@@ -6,7 +6,7 @@ use super::decide::DecidedClaim;
 use super::fact_check::Reviews;
 use super::normalise::NormalisedItem;
 use super::rounding::round;
-use super::{Journal, Request, Services};
+use super::run_context::RunContext;
 use crate::domain::result::{ClaimResult, Context, EvidenceRow, FactCheck, ItemResult};
 use crate::domain::verdict::{Note, Relation, Stance, Status, Tier};
 use crate::judging::labels::ReaderLanguage;
@@ -21,14 +21,13 @@ const MAX_BULLETS: usize = 2;
 const BULLET_CHARS: usize = 280;
 
 pub(super) fn assemble(
-    services: &Services,
-    request: &Request,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     decided: &[DecidedClaim],
     reviews: &Reviews,
     also_reported_by: Vec<String>,
-    journal: &Journal,
 ) -> ItemResult {
+    let RunContext { services, request, journal, .. } = run;
     let degraded = journal.degraded();
     let claims: Vec<ClaimResult> = decided.iter().map(|one| one.result.clone()).collect();
     let fact_checks = fact_checks(&claims, reviews);

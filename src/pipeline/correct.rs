@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use super::embedding::Embedding;
+use super::language_model;
 use super::rounding::round;
-use super::{Journal, PipelineError, Services, language_model};
+use super::run_context::Journal;
+use super::services::{PipelineError, Services};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::BorneOut;
 use crate::inference::Pair;

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use chrono::TimeDelta;
 
-use super::languages::plain;
 use super::normalise::NormalisedItem;
-use super::{Journal, PipelineError, Services};
+use super::run_context::Journal;
+use super::services::{PipelineError, Services, plain};
 use crate::domain::Item;
 use crate::telemetry::metrics;
 

@@ -9,12 +9,14 @@ use chrono::{DateTime, Utc};
 mod words;
 
 use super::claims::Claim;
+use super::correct;
 use super::fact_check::Reviews;
 use super::judge::{JudgedClaim, JudgedItem};
 use super::normalise::NormalisedItem;
 use super::rounding::round;
+use super::run_context::RunContext;
+use super::services::PipelineError;
 use super::shown::{self, ShowableCounts};
-use super::{Journal, PipelineError, Request, Services, correct};
 use crate::domain::evidence::{JudgedPassage, MatchedReview};
 use crate::domain::result::{ClaimResult, Decision, EvidenceRow, PassageRules, Posterior};
 use crate::domain::verdict::{ClaimKind, Note, Phase, Stance};
@@ -46,17 +48,14 @@ impl DecidedClaim {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
 pub(super) async fn decide(
-    services: &Services,
-    request: &Request,
-    phase: Phase,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     claims: &[Claim],
     judged: &JudgedItem,
     reviews: &Reviews,
-    journal: &Journal,
 ) -> Result<Vec<DecidedClaim>, PipelineError> {
+    let RunContext { services, request, phase, journal } = run;
     let empty = JudgedClaim::default();
     let scoring = &services.settings.scoring;
     let context = |claim: &Claim, seen: &JudgedClaim| ClaimContext {

@@ -9,24 +9,23 @@ use super::judge::JudgedItem;
 use super::model_search::{self, Evidence};
 use super::normalise::NormalisedItem;
 use super::read::Pages;
-use super::{Journal, PipelineError, Request, Services, adjudicate, judge, measured, rank, read, retrieve, timed};
+use super::run_context::{RunContext, measured, timed};
+use super::services::PipelineError;
+use super::{adjudicate, judge, rank, read, retrieve};
 use crate::domain::evidence::JudgedPassage;
 
 pub(super) async fn evidence(
-    services: &Services,
-    request: &Request,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     claims: &[Claim],
     reviewed: &[bool],
-    journal: &Journal,
 ) -> Result<JudgedItem, PipelineError> {
+    let RunContext { services, request, journal, .. } = run;
     let item = &request.item;
     let of_providers = async || -> Result<Evidence, PipelineError> {
-        let found =
-            timed("retrieve", journal, Box::pin(retrieve::retrieve(services, request, normal, claims, journal)))
-                .await?;
+        let found = timed("retrieve", journal, Box::pin(retrieve::retrieve(run, normal, claims))).await?;
         let pages = timed("read", journal, read::read(services, item, &found, journal)).await?;
-        let judged = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
+        let judged = Box::pin(judged(run, normal, claims, &pages)).await?;
         Ok((pages, judged))
     };
     let searching =
@@ -38,7 +37,7 @@ pub(super) async fn evidence(
     let known: Vec<String> = pages.read.iter().map(|read| read.page.id.clone()).collect();
     pages.read.extend(more.read.into_iter().filter(|read| !known.contains(&read.page.id)));
     pages.searched = true;
-    let mut again = Box::pin(judged(services, request, normal, claims, &pages, journal)).await?;
+    let mut again = Box::pin(judged(run, normal, claims, &pages)).await?;
     carry(&before, &mut again);
     Ok(again)
 }
@@ -70,13 +69,12 @@ fn carry(before: &JudgedItem, again: &mut JudgedItem) {
 }
 
 async fn judged(
-    services: &Services,
-    request: &Request,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     claims: &[Claim],
     pages: &Pages,
-    journal: &Journal,
 ) -> Result<JudgedItem, PipelineError> {
+    let RunContext { services, request, journal, .. } = run;
     let candidates = timed("rank", journal, rank::rank(services, claims, pages, journal)).await?;
     let mut judged =
         timed("judge", journal, judge::judge(services, normal, claims, candidates, pages, journal)).await?;

@@ -2,10 +2,12 @@
 //! Steps: find the reason, ask a language model if enabled, check its text.
 //! Unsupported text is never used; fixed sentences replace it.
 
+use super::context;
 use super::decide::DecidedClaim;
 use super::language_model::unworded;
 use super::normalise::NormalisedItem;
-use super::{Journal, Services, context};
+use super::run_context::Journal;
+use super::services::Services;
 use crate::domain::Item;
 use crate::inference::llm::explain::{question, read};
 use crate::inference::llm::{LlmError, Purpose};

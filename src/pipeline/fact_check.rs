@@ -9,7 +9,9 @@ use futures::future::join_all;
 
 use super::claims::Claim;
 use super::judge::JudgedItem;
-use super::{Journal, PipelineError, Request, Services, translate};
+use super::run_context::{Journal, Request};
+use super::services::{PipelineError, Services};
+use super::translate;
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MatchedReview, Review, StanceProbabilities};
 use crate::domain::limits::{MAX_URL_BYTES, is_storable_url, storable_date};

@@ -14,7 +14,9 @@ use super::claims::{Claim, claims, main_claim};
 use super::normalise::normalise;
 use super::page::from_content;
 use super::read::{Pages, ReadPage};
-use super::{Journal, PipelineError, Request, Services, adjudicate, decide, judge, rank};
+use super::run_context::{Journal, Request, RunContext};
+use super::services::{PipelineError, Services};
+use super::{adjudicate, decide, judge, rank};
 use crate::domain::Item;
 use crate::domain::evidence::StanceProbabilities;
 use crate::domain::result::ClaimResult;
@@ -112,8 +114,8 @@ pub async fn judge_claim(services: &Services, given: &GivenClaim) -> Result<Opti
     let mut judged = judge::judge(services, &normal, &claims, candidates, &pages, &journal).await?;
     adjudicate::adjudicate(services, &request.item, &normal, &claims, &mut judged, &journal).await;
     let reviews = Vec::new();
-    let deciding = decide::decide(services, &request, Phase::Two, &normal, &claims, &judged, &reviews, &journal);
-    let decided = Box::pin(deciding).await?;
+    let run = RunContext { services, request: &request, phase: Phase::Two, journal: &journal };
+    let decided = Box::pin(decide::decide(run, &normal, &claims, &judged, &reviews)).await?;
     Ok(decided.into_iter().next().map(|decided| decided.result))
 }
 

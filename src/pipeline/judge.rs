@@ -5,13 +5,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use super::claims::Claim;
 use super::normalise::NormalisedItem;
 use super::page::PreparedPage;
 use super::rank::Ranked;
 use super::read::Pages;
+use super::run_context::Journal;
+use super::services::{PipelineError, Services};
 use super::translate::TRANSLATED;
-use super::{Journal, PipelineError, Services};
 use crate::domain::Degradation;
 use crate::domain::evidence::{JudgedPassage, MIN_SIDE_PROBABILITY, StanceProbabilities};
 use crate::domain::result::PassageRules;
@@ -143,7 +146,9 @@ pub(super) async fn passages_of(
         for ((position, entry), (stance, near)) in ranked.iter().enumerate().zip(&mut stances) {
             let best = near.unwrap_or_else(|| agreement(&entry.pair.claim, &entry.pair.passage));
             let rank = u32::try_from(position + 1).unwrap_or(u32::MAX);
-            let passage = figures(services, normal, claim, entry, &stance, best, rank, journal);
+            let reference = claim.date.unwrap_or(normal.reference);
+            let passage = figures(services, claim, (entry, &stance), reference, journal);
+            let passage = JudgedPassage { agreement: best, rank, ..passage };
             if stance.on_topic {
                 one.rules.extend(rules(&passage, entry, &stance.check));
                 if !one.judges.contains(&stance.judge) {
@@ -284,19 +289,15 @@ fn nearest_sentences<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<&
     texts.take(SENTENCES).collect()
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is one figure of the passage; a struct would only rename them")]
+/// Returns the passage without agreement and rank.
 fn figures(
     services: &Services,
-    normal: &NormalisedItem,
     claim: &Claim,
-    entry: &Ranked,
-    stance: &PassageStance,
-    agreement: f64,
-    rank: u32,
+    (entry, stance): (&Ranked, &PassageStance),
+    reference: DateTime<Utc>,
     journal: &Journal,
 ) -> JudgedPassage {
     let (page, given) = (&entry.read.page, stance.probabilities);
-    let reference = claim.date.unwrap_or(normal.reference);
     let half_life = quality::half_life_days(&claim.profile, &services.settings.scoring.half_lives);
     let dated = page.published_at.max(page.changed_at);
     let fresh = quality::freshness(reference, dated, journal.evaluated_at, half_life);
@@ -314,7 +315,7 @@ fn figures(
         entail: given.entail + 0.0,
         contradict: given.contradict + 0.0,
         neutral: given.neutral + 0.0,
-        agreement,
+        agreement: 0.0,
         relevance: entry.relevance,
         credibility: entry.credibility,
         freshness: fresh,
@@ -334,7 +335,7 @@ fn figures(
             origin => origin,
         },
         provider: entry.read.provider.to_owned(),
-        rank,
+        rank: 0,
         out_of_context: is_of_an_older_time(&claim.profile, page.published_at),
         judge: Some(stance.judge.as_ref().to_owned()),
         adjudication: None,

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::Journal;
+use super::run_context::Journal;
 use crate::domain::Degradation;
 
 /// Degrades the result; the other judges continue. The cause is the name up to the colon: `llm` for every language

@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use super::claims::Claim;
 use super::normalise::NormalisedItem;
 use super::queries::{ForeignQuery, room_for_others, translated};
-use super::{Journal, PipelineError, Services, translate};
+use super::run_context::{Journal, RunContext};
+use super::services::{LanguagePolicy, PipelineError, Services, plain};
+use super::translate;
 use crate::config::LanguageRule;
 use crate::domain::{Degradation, Item};
 use crate::judging::profile::TextProfile;
@@ -23,15 +25,6 @@ use crate::language::tokens;
 const SHARE: u32 = 4;
 
 const WIDELY_WRITTEN: [&str; 2] = ["en", "ru"];
-
-/// The operator's policy; codes are ISO 639-1.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LanguagePolicy {
-    pub always: Vec<String>,
-    pub rules: Vec<LanguageRule>,
-    /// Adds English for items in neither English nor Russian, or uncertain ones.
-    pub into_english: bool,
-}
 
 impl LanguageRule {
     /// Whether the rule is for the channel or a text (lists of stems). Words match in all forms, several only in
@@ -136,14 +129,13 @@ fn possible(
 
 /// Translates the claim: one query per language.
 pub(super) async fn in_other_languages(
-    services: &Services,
-    item: &Item,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     claim: &Claim,
     languages: &[SearchLanguage],
     until: Instant,
-    journal: &Journal,
 ) -> Vec<ForeignQuery> {
+    let RunContext { services, request, journal, .. } = run;
     let Some(translator) = services.translator.as_ref().filter(|_| !languages.is_empty()) else {
         return Vec::new();
     };
@@ -158,7 +150,9 @@ pub(super) async fn in_other_languages(
         let (language, name) = (wanted.language.as_str(), translator.name());
         match translation.outcome {
             Ok(Some(text)) => {
-                let Some(foreign) = translated(&text, language, claim, item, services.settings.search_results()) else {
+                let Some(foreign) =
+                    translated(&text, language, claim, &request.item, services.settings.search_results())
+                else {
                     continue;
                 };
                 searched.push(wanted.to_string());
@@ -178,11 +172,6 @@ pub(super) async fn in_other_languages(
         journal.trace(format!("queries: also in {}, by {}", searched.join(", "), translator.name()));
     }
     queries
-}
-
-/// Normalises a channel name for comparison.
-pub(super) fn plain(channel: &str) -> String {
-    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 #[cfg(test)]

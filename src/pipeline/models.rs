@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::claims::{Claim, Forms};
 use super::embedding::Embedding;
-use super::{Journal, PipelineError, Services};
+use super::run_context::Journal;
+use super::services::{PipelineError, Services};
 use crate::domain::Degradation;
 use crate::inference::{Embedder as _, InferenceError, Judgement, Pair, Reranker as _, StanceModel as _};
 use crate::judging::kindred;

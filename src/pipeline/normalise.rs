@@ -3,7 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use super::embedding::Embedding;
-use super::{Journal, PipelineError, Services};
+use super::run_context::Journal;
+use super::services::{PipelineError, Services};
 use crate::domain::Item;
 use crate::language::detect::{self, Detection};
 use crate::language::entities::Entity;

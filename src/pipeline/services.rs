@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use crate::cache::{FactCheckCache, PageCache, SearchCache};
+use crate::config::LanguageRule;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Note;
 use crate::domain::{Clock, Event, Item, ItemResult, Stance, Tier};
@@ -14,14 +15,15 @@ use crate::inference::translation::Translator;
 use crate::inference::{Fallback, Models};
 use crate::judging::scoring::Scoring;
 use crate::outbound::pages::PageFetcher;
-use crate::parsing::Parsers;
+use crate::parsing::{ParseError, Parsers};
 use crate::providers::{Answer, Provider};
-use crate::store::{JudgedBy, JudgingVersion, Store};
+use crate::store::{JudgedWith, Store, StoreError};
 use crate::telemetry::metrics;
 
-use super::languages::plain;
+use super::item_locks::ItemLocks;
+use super::latency::Latencies;
 use super::page::PreparedPage;
-use super::{ItemLocks, LanguagePolicy, Latencies, PipelineError, Steps};
+use super::steps::Steps;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -97,6 +99,16 @@ pub struct Listeners {
     pub webhooks: Vec<WebhookTarget>,
 }
 
+/// The operator's policy for searches in other languages; codes are ISO 639-1.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LanguagePolicy {
+    pub always: Vec<String>,
+    pub rules: Vec<LanguageRule>,
+    /// Adds English for items in neither English nor Russian, or uncertain ones.
+    pub into_english: bool,
+}
+
+
 /// Channels of the pilot; `None` covers every item.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pilot(Option<Vec<String>>);
@@ -116,6 +128,11 @@ impl Pilot {
             Some(names) => channel.is_some_and(|channel| names.contains(&plain(channel))),
         }
     }
+}
+
+/// Normalises a channel name for comparison.
+pub(super) fn plain(channel: &str) -> String {
+    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 /// Providers in query order.
@@ -166,6 +183,37 @@ impl RulesHandle {
     }
 }
 
+/// Why a request failed; nothing was committed.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    #[error("the store could not be used")]
+    Store(#[from] StoreError),
+    #[error("a model failed")]
+    Inference(#[from] crate::inference::InferenceError),
+    #[error("the texts of the item could not be processed")]
+    Texts(#[source] ParseError),
+}
+
+impl PipelineError {
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_transient(),
+            // A model server may recover; the retry budget limits the attempts.
+            Self::Inference(_) => true,
+            // A text that crashes our code always does. Slow work may succeed in a retry.
+            Self::Texts(error) => *error != ParseError::Crashed,
+        }
+    }
+
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Store(error) => error.label(),
+            Self::Inference(_) => "inference",
+            Self::Texts(_) => "text_work",
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Services {
     pub settings: Settings,
@@ -186,13 +234,13 @@ pub struct Services {
     pub page_cache: PageCache<PreparedPage>,
     pub item_locks: ItemLocks,
     pub latencies: Latencies,
-    /// Set if stored items are re-evaluated.
-    pub basis: OnceLock<JudgingVersion>,
+    /// Settings and models of a worker, whose results are re-evaluated when they change. Unset in commands.
+    pub judged_with: OnceLock<JudgedWith>,
 }
 
 impl Services {
-    pub(super) fn judged_by(&self) -> JudgedBy {
-        JudgedBy { lists: self.rules.version(), basis: self.basis.get().cloned() }
+    pub(super) fn judged_with(&self) -> JudgedWith {
+        JudgedWith { lists: self.rules.version(), ..self.judged_with.get().cloned().unwrap_or_default() }
     }
 
     /// Runs work whose time grows with the texts on a parser thread. On a runtime thread it would delay HTTP,

@@ -2,8 +2,10 @@
 //! The rules are in `judging::summaries`. If a line breaks them or the model fails, the counted summary stays.
 
 use super::decide::DecidedClaim;
+use super::language_model;
 use super::normalise::NormalisedItem;
-use super::{Journal, Services, language_model};
+use super::run_context::Journal;
+use super::services::Services;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::Verdict;
 use crate::inference::llm::summary::{CheckedClaim, question, read};

@@ -16,7 +16,8 @@ use tokio::time::Instant;
 
 use super::claims::{Claim, Rendering};
 use super::read::ReadPage;
-use super::{Journal, Services};
+use super::run_context::Journal;
+use super::services::Services;
 use crate::domain::Degradation;
 use crate::inference::Pair;
 use crate::inference::translation::{Translation, Translator};

@@ -8,7 +8,8 @@ use crate::config::Config;
 use crate::domain::Item;
 use crate::domain::item::{EntityHint, ItemSource, ItemSourceKind};
 use crate::pipeline::normalise::normalise;
-use crate::pipeline::{Journal, Services};
+use crate::pipeline::run_context::Journal;
+use crate::pipeline::services::Services;
 
 /// Maximum delay of other tasks: HTTP and heartbeats are due in seconds, and copying a megabyte takes milliseconds.
 const MAX_DELAY: Duration = Duration::from_millis(200);

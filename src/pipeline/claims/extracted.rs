@@ -29,8 +29,9 @@ use crate::language::statements::{self, Statement};
 use crate::language::{detect, numbers, tokens, verbs};
 use crate::pipeline::language_model::failed;
 use crate::pipeline::normalise::NormalisedItem;
+use crate::pipeline::run_context::Journal;
+use crate::pipeline::services::{PipelineError, Services};
 use crate::pipeline::steps::in_time;
-use crate::pipeline::{Journal, PipelineError, Services};
 use crate::telemetry::metrics;
 
 /// Compared characters: slightly more than the model receives.

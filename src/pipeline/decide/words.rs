@@ -11,9 +11,9 @@ use crate::judging::cited_text::{CitedTextError, Source, hold, renumbered};
 use crate::judging::decision::JudgeKind;
 use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::Assessment;
-use crate::pipeline::Journal;
 use crate::pipeline::claims::Claim;
 use crate::pipeline::judge::JudgedClaim;
+use crate::pipeline::run_context::Journal;
 use crate::reading::text_without_orders;
 use crate::telemetry::metrics;
 

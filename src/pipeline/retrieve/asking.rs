@@ -25,7 +25,8 @@ use crate::domain::rules::DomainRules;
 use crate::judging::profile::TextProfile;
 use crate::outbound::{AskError, AskMeter, Asker};
 use crate::pipeline::candidate::Candidate;
-use crate::pipeline::{Journal, Latencies};
+use crate::pipeline::latency::Latencies;
+use crate::pipeline::run_context::Journal;
 use crate::providers::{Answer, Hit, Provider, ProviderKind, Query, Storage};
 use crate::reading::{canonical_url, registered_domain};
 

@@ -8,7 +8,7 @@ use chrono::TimeDelta;
 use tokio::time::Instant;
 use url::Url;
 
-use super::own::OwnSite;
+use super::asking::Round;
 use super::stages::selects;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::item::SourceKind;
@@ -26,7 +26,9 @@ use crate::pipeline::judge::{JudgedClaim, JudgingDepth};
 use crate::pipeline::normalise::NormalisedItem;
 use crate::pipeline::page::{PreparedPage, stem_hash};
 use crate::pipeline::read::{self as reading, ReadPage};
-use crate::pipeline::{Journal, PipelineError, Services, judge, rank};
+use crate::pipeline::run_context::Journal;
+use crate::pipeline::services::{PipelineError, Services};
+use crate::pipeline::{judge, rank};
 use crate::providers::{Hit, Query};
 
 /// Stored pages per claim; all of them are judged.
@@ -49,17 +51,15 @@ pub(super) struct StoredPages {
 }
 
 /// Queries the evidence store; the decision is traced.
-#[expect(clippy::too_many_arguments, reason = "a stage takes what the stages before it made")]
 pub(super) async fn look_up(
     services: &Services,
     kinds: &[SourceKind],
     normal: &NormalisedItem,
     claim: &Claim,
-    own: &OwnSite,
-    rules: &DomainRules,
-    until: Instant,
-    journal: &Journal,
+    round: &Round<'_>,
 ) -> Result<StoredPages, PipelineError> {
+    let Round { own, rules, until, journal, .. } = round;
+    let (until, journal) = (*until, *journal);
     let Some(provider) = &services.providers.knowledge else { return Ok(StoredPages::default()) };
     if !selects(kinds, SourceKind::Knowledge) {
         return Ok(StoredPages::default());

@@ -17,7 +17,6 @@ mod asking;
 mod choose;
 mod glance;
 mod known;
-mod latency;
 pub(super) mod own;
 #[cfg(test)]
 pub(crate) mod samples;
@@ -42,23 +41,21 @@ use super::languages::{SearchLanguage, in_other_languages, languages_of};
 use super::normalise::NormalisedItem;
 use super::queries::queries;
 use super::read::{ReadPage, RetrievalResult};
-use super::{Journal, PipelineError, Request, Services};
+use super::run_context::{Journal, RunContext};
+use super::services::{PipelineError, Services};
 use crate::domain::Degradation;
 use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
-
-pub use latency::Latencies;
 
 /// Share of the time for retrieval and reading that the search may use.
 const SEARCH_SHARE: f64 = 0.6;
 
 pub(super) async fn retrieve(
-    services: &Services,
-    request: &Request,
+    run: RunContext<'_>,
     normal: &NormalisedItem,
     claims: &[Claim],
-    journal: &Journal,
 ) -> Result<RetrievalResult, PipelineError> {
+    let RunContext { services, request, journal, .. } = run;
     let rules = services.rules.current();
     let nothing = |rules| Ok(RetrievalResult { rules, ..RetrievalResult::default() });
     let kinds = &request.item.source_types;
@@ -97,7 +94,7 @@ pub(super) async fn retrieve(
     };
     let languages =
         languages_of(services, &request.item, normal, |language| plan.searches_in(language), journal).await?;
-    let asking = |claim| one(services, request, normal, claim, &languages, &plan, &round);
+    let asking = |claim| one(run, normal, claim, &languages, &plan, &round);
     let searching = join_all(claims.iter().map(asking));
     let mut per_claim: Vec<(StoredPages, Finds)> = Vec::with_capacity(claims.len());
     for found in searching.await {
@@ -119,8 +116,7 @@ pub(super) async fn retrieve(
 }
 
 async fn one<'r>(
-    services: &'r Services,
-    request: &Request,
+    run: RunContext<'r>,
     normal: &NormalisedItem,
     claim: &Claim,
     languages: &[SearchLanguage],
@@ -130,16 +126,15 @@ async fn one<'r>(
     if !claim.checkable() {
         return Ok((StoredPages::default(), Finds::default()));
     }
-    let journal = round.journal;
-    let known =
-        known::look_up(services, plan.kinds, normal, claim, &round.own, round.rules, round.until, journal).await?;
+    let RunContext { services, request, .. } = run;
+    let known = known::look_up(services, plan.kinds, normal, claim, round).await?;
     let mut finds = Finds::of(&claim.profile);
     if !known.suffices {
         finds.own_failures.extend(known.failure.clone());
         let settings = &services.settings;
         let (most, limit) = (settings.queries_per_claim, settings.search_results());
         let item = &request.item;
-        let others = in_other_languages(services, item, normal, claim, languages, round.until, journal).await;
+        let others = in_other_languages(run, normal, claim, languages, round.until).await;
         let asked = queries(claim, normal, item, most, others.len(), limit);
         round.search(plan.stages(&asked, &others), &mut finds).await;
     }
