@@ -1145,259 +1145,209 @@ CREATE TABLE feed_entries (
 CREATE INDEX feed_entries_stems ON feed_entries USING gin (stems);
 CREATE INDEX feed_entries_age ON feed_entries (coalesce(published_at, seen_at));
 
--- The request rate of hosts that pages are read from. All processes together keep the rate of one visitor.
+-- The pauses between requests to hosts that pages are read from. All processes together keep the pace of one visitor.
 CREATE TABLE page_hosts (
     host        text PRIMARY KEY,
-    -- The start of the next request that may be leased.
+    -- The start of the next request.
     next_at     timestamptz NOT NULL,
-    -- The host asked for a pause until this time.
-    rests_until timestamptz,
-    -- Latest ends of the leased requests, in case their process never returns them.
-    places      timestamptz[] NOT NULL DEFAULT '{}'
-);
-
--- Leases the right to send one request to the host `who`. The row lock serialises processes, so that no start is leased
--- twice and `most` requests at most are in progress. Durations are seconds. A request starts within `patience` or is not
--- leased, and ends within `hold`. A host pauses for an hour at most (src/outbound/pages/hosts.rs).
-CREATE FUNCTION lease_page_host(
-    who text, most integer, pause double precision, patience double precision, hold double precision,
-    OUT decision text, OUT wait double precision, OUT place timestamptz
-) LANGUAGE plpgsql AS $$
-DECLARE
-    known  page_hosts;
-    moment timestamptz;
-    first  timestamptz;
-    busy   timestamptz[];
-BEGIN
-    SELECT * INTO known FROM page_hosts h WHERE h.host = who FOR UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO page_hosts (host, next_at) VALUES (who, clock_timestamp()) ON CONFLICT DO NOTHING;
-        SELECT * INTO known FROM page_hosts h WHERE h.host = who FOR UPDATE;
-    END IF;
-    -- After the locks, because waiting for them takes time.
-    moment := clock_timestamp();
-    known.rests_until := bounded_until(known.rests_until, interval '61 minutes', moment);
-    known.next_at := bounded_until(known.next_at, make_interval(secs => greatest(patience, 600) + pause), moment);
-    IF known.rests_until > moment THEN
-        decision := 'rests';
-        wait := extract(epoch FROM known.rests_until - moment);
-        RETURN;
-    END IF;
-    busy := ARRAY(SELECT p FROM unnest(known.places) AS p
-        WHERE bounded_until(p, make_interval(secs => greatest(patience, 600) + hold), moment) > moment);
-    IF cardinality(busy) >= most THEN
-        decision := 'full';
-        wait := extract(epoch FROM (SELECT min(p) FROM unnest(busy) AS p) - moment);
-        RETURN;
-    END IF;
-    first := greatest(known.next_at, moment);
-    wait := extract(epoch FROM first - moment);
-    IF wait > patience THEN
-        decision := 'later';
-        RETURN;
-    END IF;
-    place := first + make_interval(secs => hold);
-    -- A process returns a place by its end, so the ends of one host differ.
-    WHILE place = ANY (busy) LOOP
-        place := place + interval '1 microsecond';
-    END LOOP;
-    UPDATE page_hosts h SET next_at = first + make_interval(secs => pause), places = busy || place WHERE h.host = who;
-    decision := 'granted';
-END $$;
-
--- robots.txt of each site. One process fetches it for all.
-CREATE TABLE page_robots (
-    -- Scheme, host and port.
-    site        text PRIMARY KEY,
-    -- Empty if the site has none. NULL if it could not be fetched; until `expires_at` that forbids all pages.
-    file        bytea,
-    -- NULL before the first answer.
-    expires_at  timestamptz,
-    -- The end of the lease of the process that fetches it. Others wait for its answer.
-    asked_until timestamptz NOT NULL
+    -- The host asked for a pause until this time, an hour at most (src/outbound/pages/hosts.rs).
+    rests_until timestamptz
 );
 
 -- === Call control ===
 --
--- Limits of calls to providers, for all processes together:
---   provider_schedule               the rate
---   provider_quota                  the operator's limits per UTC day and month
---   fleet_spending                  the monthly cap
---   provider_breakers               the circuit breakers
---   provider_usage, provider_hours  figures for display; no limit depends on them
+-- Limits of calls to providers, for all processes together. A process executes `take_call` before each call, and `end_call`
+-- after it if there is something to record. `provider_usage` and `provider_hours` are figures for display; no limit
+-- depends on them.
 --
--- A transaction that takes several of these locks first locks its provider's row of provider_schedule. Providers share only
--- the row of fleet_spending; the session that holds it waits for no other lock.
+-- Both functions lock the provider's row first and then, for a call that costs money, the row '*'. So they never wait for
+-- each other in a circle.
 
--- The rate limit of a provider, or of one of its endpoints.
-CREATE TABLE provider_schedule (
-    provider text PRIMARY KEY,
-    -- The first time that is not leased yet.
-    next_at  timestamptz NOT NULL
-);
-
--- Permits that were leased in a UTC day or month, including unused ones until they are returned.
+-- Rate, quotas and circuit breaker of a provider, or of one of its endpoints (`name:part`). The row '*' has the money of all
+-- providers.
 CREATE TABLE provider_quota (
-    provider     text NOT NULL,
-    time_window  text NOT NULL CHECK (time_window IN ('day', 'month')),
-    starts_at    timestamptz NOT NULL,
-    used         bigint NOT NULL DEFAULT 0,
-    -- Always 0. `fleet_spending` has the amounts.
-    usd          double precision NOT NULL DEFAULT 0,
-    PRIMARY KEY (provider, time_window, starts_at)
-);
-
--- The price of all calls that were leased in a UTC month.
-CREATE TABLE fleet_spending (
-    month date PRIMARY KEY,
-    -- Numeric, so that a sum of many small prices is exact at the cap.
-    usd   numeric NOT NULL DEFAULT 0
-);
-
--- Circuit breakers. 'ready' is closed; all other kinds become half-open at `until`.
-CREATE TABLE provider_breakers (
-    provider    text NOT NULL,
-    -- Key and address. A new key has its own breaker.
-    identity    text NOT NULL,
-    kind        text NOT NULL CHECK (kind IN ('ready', 'open', 'exhausted', 'disabled')),
+    provider    text PRIMARY KEY,
+    -- The next call may be made from this time on.
+    next_at     timestamptz NOT NULL DEFAULT '-infinity',
+    -- Calls in this UTC day and month.
+    day         date NOT NULL DEFAULT '-infinity',
+    day_calls   bigint NOT NULL DEFAULT 0,
+    month       date NOT NULL DEFAULT '-infinity',
+    month_calls bigint NOT NULL DEFAULT 0,
+    -- US dollars of this month. Numeric, so that a sum of many small prices is exact at the cap.
+    usd         numeric NOT NULL DEFAULT 0,
+    -- The circuit breaker. It belongs to one key and address; another key has a closed breaker. 'ready' is closed; all
+    -- other states become half-open at `until`.
+    identity    text NOT NULL DEFAULT '',
+    state       text NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'open', 'exhausted', 'disabled')),
     until       timestamptz,
-    -- The cause, as a text and as a label.
     reason      text,
-    error       text,
     -- Openings since the last success. Each doubles the cool-down.
     trips       integer NOT NULL DEFAULT 0,
-    -- Until then only the process with the probe may call.
+    -- A probe is in progress until this time.
     probe_until timestamptz,
-    -- Grows with each change, so that processes can order the states that they receive.
-    version     bigint NOT NULL DEFAULT 1,
+    -- Grows with each change of the breaker, so that processes can order the states that they receive.
+    version     bigint NOT NULL DEFAULT 0,
     updated_at  timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (provider, identity),
-    CHECK (kind = 'ready' OR until IS NOT NULL)
+    CHECK (state = 'ready' OR until IS NOT NULL)
 );
 
--- Returns the end of a breaker's cool-down. A used-up quota lasts a month at most. An open or disabled provider is called
--- again within a day.
-CREATE FUNCTION breaker_until(kind text, until timestamptz, moment timestamptz DEFAULT clock_timestamp())
-RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT bounded_until(until, CASE kind WHEN 'exhausted' THEN interval '36 days' ELSE interval '2 days' END, moment)
-$$;
-
--- Returns unused permits: credits the quotas of the day and month that they were leased for, and the month's spending.
-CREATE FUNCTION give_back_turns(who text, from_when timestamptz, turns bigint, dollars numeric)
-RETURNS void LANGUAGE plpgsql AS $$
+-- Returns the row of a provider and locks it. Its windows are the present ones, its breaker that of the key `which`, and no
+-- end is further ahead than it can be, because the clock may have been set back.
+CREATE FUNCTION provider_row(who text, which text) RETURNS provider_quota LANGUAGE plpgsql AS $$
+DECLARE
+    known      provider_quota;
+    moment     timestamptz;
+    today      date;
+    this_month date;
 BEGIN
-    PERFORM 1 FROM provider_schedule s WHERE s.provider = who FOR UPDATE;
-    UPDATE provider_quota q SET used = greatest(q.used - turns, 0)
-        WHERE q.provider = who AND ((q.time_window = 'day' AND q.starts_at = date_trunc('day', from_when, 'UTC'))
-            OR (q.time_window = 'month' AND q.starts_at = date_trunc('month', from_when, 'UTC')));
-    IF dollars > 0 THEN
-        UPDATE fleet_spending f SET usd = greatest(f.usd - dollars, 0)
-            WHERE f.month = date_trunc('month', from_when AT TIME ZONE 'UTC')::date;
+    SELECT * INTO known FROM provider_quota q WHERE q.provider = who FOR UPDATE;
+    IF NOT FOUND THEN
+        INSERT INTO provider_quota (provider) VALUES (who) ON CONFLICT DO NOTHING;
+        SELECT * INTO known FROM provider_quota q WHERE q.provider = who FOR UPDATE;
+    END IF;
+    -- After the lock, because waiting for it takes time.
+    moment := clock_timestamp();
+    today := (moment AT TIME ZONE 'UTC')::date;
+    this_month := date_trunc('month', today)::date;
+    -- After a small step back over midnight the later window stays.
+    IF known.day NOT BETWEEN today AND today + 1 THEN
+        known.day := today;
+        known.day_calls := 0;
+    END IF;
+    IF known.month NOT BETWEEN this_month AND this_month + 31 THEN
+        known.month := this_month;
+        known.month_calls := 0;
+        known.usd := 0;
+    END IF;
+    IF known.identity <> which THEN
+        known.identity := which;
+        known.state := 'ready';
+        known.until := NULL;
+        known.reason := NULL;
+        known.trips := 0;
+        known.probe_until := NULL;
+        known.version := 0;
+    END IF;
+    -- A used-up quota lasts a month at most. An open or disabled provider is called again within a day.
+    known.until := bounded_until(
+        known.until, CASE known.state WHEN 'exhausted' THEN interval '36 days' ELSE interval '2 days' END, moment);
+    known.probe_until := bounded_until(known.probe_until, interval '1 hour', moment);
+    RETURN known;
+END $$;
+
+-- Takes the right to make one call now, or returns why not and for how many seconds (`wait`): the breaker is open, a quota
+-- is used up, the call costs more than the rest of the cap, or the rate has no call yet. After `period` seconds the next
+-- call may follow, or up to `tolerance` seconds earlier if this one is that late. The price counts as spent until `end_call`
+-- refunds it. A limit that is NULL does not exist.
+CREATE FUNCTION take_call(
+    who text, which text, period double precision, tolerance double precision, probe_time double precision,
+    day_limit bigint, month_limit bigint, price numeric, cap numeric,
+    OUT decision text, OUT wait double precision, OUT taken_at timestamptz, OUT is_probe boolean,
+    OUT state text, OUT until_in double precision, OUT reason text, OUT trips integer, OUT version bigint
+) LANGUAGE plpgsql AS $$
+DECLARE
+    known  provider_quota;
+    money  provider_quota;
+    moment timestamptz;
+BEGIN
+    known := provider_row(who, which);
+    IF price > 0 THEN
+        money := provider_row('*', '');
+    END IF;
+    moment := clock_timestamp();
+    state := known.state;
+    reason := known.reason;
+    trips := known.trips;
+    version := known.version;
+    is_probe := known.state <> 'ready';
+    until_in := extract(epoch FROM greatest(known.until, known.probe_until) - moment);
+    -- The clock was set back.
+    known.next_at := bounded_until(known.next_at, make_interval(secs => period + 60), moment);
+    IF is_probe AND until_in > 0 THEN
+        decision := 'breaker';
+        wait := until_in;
+    ELSIF day_limit <= known.day_calls THEN
+        decision := 'day';
+        wait := extract(epoch FROM ((known.day + 1)::timestamp AT TIME ZONE 'UTC') - moment);
+    ELSIF month_limit <= known.month_calls THEN
+        decision := 'month';
+    ELSIF money.usd + price > cap THEN
+        decision := 'cap';
+    ELSIF known.next_at > moment THEN
+        decision := 'rate';
+        wait := extract(epoch FROM known.next_at - moment);
+    ELSE
+        decision := 'taken';
+        taken_at := moment;
+        IF is_probe THEN
+            version := version + 1;
+            known.probe_until := moment + make_interval(secs => probe_time);
+        END IF;
+        UPDATE provider_quota q SET
+            next_at = greatest(known.next_at, moment - make_interval(secs => tolerance)) + make_interval(secs => period),
+            day = known.day, day_calls = known.day_calls + 1, month = known.month, month_calls = known.month_calls + 1,
+            probe_until = CASE WHEN is_probe THEN known.probe_until ELSE q.probe_until END,
+            version = CASE WHEN is_probe THEN take_call.version ELSE q.version END, updated_at = moment
+            WHERE q.provider = who;
+        UPDATE provider_quota q SET month = money.month, usd = money.usd + price, updated_at = moment
+            WHERE q.provider = money.provider;
+    END IF;
+    IF decision IN ('month', 'cap') THEN
+        wait := extract(epoch FROM
+            ((date_trunc('month', moment AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC') - moment);
     END IF;
 END $$;
 
--- Leases a block of permits for a provider (`who`) and its breaker (`which`): rate, quotas, cap and breaker in one round
--- trip. First it returns `back_turns` permits of an earlier lease. The lock on the provider's row serialises processes, so
--- that no permit is leased twice. Durations are seconds from the database's clock.
-CREATE FUNCTION lease_turns(
-    who text, which text, wanted integer, period double precision, patience double precision, horizon double precision,
-    day_limit bigint, month_limit bigint, price numeric, cap numeric, held_probe bigint, probe_time double precision,
-    back_from timestamptz, back_turns bigint, back_dollars numeric,
-    OUT decision text, OUT turns integer, OUT first_in double precision, OUT leased_for timestamptz,
-    OUT day_ends_in double precision, OUT month_ends_in double precision, OUT is_probe boolean,
-    OUT kind text, OUT until_in double precision, OUT probe_in double precision, OUT reason text, OUT error text,
-    OUT trips integer, OUT version bigint
+-- Records the end of a call that was taken at `taken`, when the breaker had the version `seen`. An unused call counts in no
+-- quota. `refund` is the part of the price that was not billed; it is negative if the call cost more.
+--
+-- `outcome` is a state that the breaker enters for `cooldown` seconds, or 'ready' if the probe succeeded, or 'unknown' if the
+-- probe ended without an answer. NULL changes nothing. A cool-down that another process began is never shortened, and a
+-- report that does not know of it is no second opening.
+CREATE FUNCTION end_call(
+    who text, which text, taken timestamptz, seen bigint, unused boolean, refund numeric,
+    outcome text, cooldown double precision, why text,
+    OUT state text, OUT until_in double precision, OUT reason text, OUT trips integer, OUT version bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    due     timestamptz;
-    moment  timestamptz;
-    first   timestamptz;
-    day_start   timestamptz;
-    month_start timestamptz;
-    day_used   bigint;
-    month_used bigint;
-    spent   numeric;
-    breaker provider_breakers;
+    known    provider_quota := provider_row(who, which);
+    moment   timestamptz := clock_timestamp();
+    ends     timestamptz := moment + make_interval(secs => cooldown);
+    is_fresh boolean := known.state = 'ready' OR known.version = seen;
+    changes  boolean := CASE WHEN outcome IN ('ready', 'unknown') THEN known.version = seen
+        WHEN outcome IS NOT NULL THEN is_fresh OR ends > known.until ELSE false END;
 BEGIN
-    SELECT s.next_at INTO due FROM provider_schedule s WHERE s.provider = who FOR UPDATE;
-    IF NOT FOUND THEN
-        INSERT INTO provider_schedule (provider, next_at) VALUES (who, clock_timestamp()) ON CONFLICT DO NOTHING;
-        SELECT s.next_at INTO due FROM provider_schedule s WHERE s.provider = who FOR UPDATE;
+    IF unused AND known.day = (taken AT TIME ZONE 'UTC')::date THEN
+        known.day_calls := greatest(known.day_calls - 1, 0);
     END IF;
-    IF back_from IS NOT NULL THEN
-        PERFORM give_back_turns(who, back_from, back_turns, back_dollars);
+    IF unused AND known.month = date_trunc('month', taken AT TIME ZONE 'UTC')::date THEN
+        known.month_calls := greatest(known.month_calls - 1, 0);
     END IF;
-    SELECT * INTO breaker FROM provider_breakers b WHERE b.provider = who AND b.identity = which FOR UPDATE;
-    -- After the locks, because waiting for them takes time.
-    moment := clock_timestamp();
-    -- If the clock was set back, permits that were leased before are used in addition: one block at most.
-    due := bounded_until(due, make_interval(secs => greatest(patience, horizon, 600) + period), moment);
-    breaker.until := breaker_until(breaker.kind, breaker.until, moment);
-    breaker.probe_until := bounded_until(
-        breaker.probe_until, make_interval(secs => greatest(patience, 600) + probe_time), moment);
-    kind := coalesce(breaker.kind, 'ready');
-    until_in := extract(epoch FROM breaker.until - moment);
-    probe_in := extract(epoch FROM breaker.probe_until - moment);
-    reason := breaker.reason;
-    error := breaker.error;
-    trips := coalesce(breaker.trips, 0);
-    version := coalesce(breaker.version, 0);
-    is_probe := kind <> 'ready';
-    turns := 0;
-    first := greatest(due, moment);
-    first_in := extract(epoch FROM first - moment);
-    day_start := date_trunc('day', first, 'UTC');
-    month_start := date_trunc('month', first, 'UTC');
-    leased_for := first;
-    day_ends_in := extract(epoch FROM day_start + interval '1 day' - moment);
-    month_ends_in := extract(epoch FROM
-        ((month_start AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC' - moment);
-    IF is_probe AND (until_in > 0 OR (probe_in > 0 AND held_probe IS DISTINCT FROM breaker.version)) THEN
-        decision := 'breaker';
-        RETURN;
-    END IF;
-    IF first_in > patience THEN
-        decision := 'rate';
-        RETURN;
-    END IF;
-    SELECT q.used INTO day_used FROM provider_quota q
-        WHERE q.provider = who AND q.time_window = 'day' AND q.starts_at = day_start;
-    SELECT q.used INTO month_used FROM provider_quota q
-        WHERE q.provider = who AND q.time_window = 'month' AND q.starts_at = month_start;
-    IF day_limit <= coalesce(day_used, 0) THEN
-        decision := 'day';
-        RETURN;
-    END IF;
-    IF month_limit <= coalesce(month_used, 0) THEN
-        decision := 'month';
-        RETURN;
-    END IF;
-    -- A limit that is not set is NULL, which `least` ignores.
-    turns := least(CASE WHEN is_probe THEN 1 ELSE wanted END,
-        1 + floor(greatest(horizon - first_in, 0) / period),
-        day_limit - coalesce(day_used, 0), month_limit - coalesce(month_used, 0));
-    IF price > 0 THEN
-        INSERT INTO fleet_spending (month) VALUES ((month_start AT TIME ZONE 'UTC')::date) ON CONFLICT DO NOTHING;
-        SELECT f.usd INTO spent FROM fleet_spending f WHERE f.month = (month_start AT TIME ZONE 'UTC')::date FOR UPDATE;
-        IF spent + price > cap THEN
-            decision := 'cap';
-            turns := 0;
-            RETURN;
+    UPDATE provider_quota q SET day = known.day, day_calls = known.day_calls, month = known.month,
+        month_calls = known.month_calls, updated_at = moment WHERE q.provider = who;
+    IF changes THEN
+        IF outcome = 'ready' THEN
+            known.trips := 0;
+        ELSIF outcome <> 'unknown' AND is_fresh THEN
+            known.trips := known.trips + 1;
         END IF;
-        turns := least(turns, floor((cap - spent) / price));
-        UPDATE fleet_spending f SET usd = f.usd + turns * price WHERE f.month = (month_start AT TIME ZONE 'UTC')::date;
+        UPDATE provider_quota q SET identity = which, trips = known.trips, version = q.version + 1,
+            state = CASE outcome WHEN 'unknown' THEN known.state ELSE outcome END,
+            until = CASE outcome WHEN 'unknown' THEN known.until ELSE ends END,
+            reason = CASE outcome WHEN 'unknown' THEN known.reason ELSE why END,
+            probe_until = CASE WHEN is_fresh THEN NULL ELSE known.probe_until END
+            WHERE q.provider = who RETURNING * INTO known;
     END IF;
-    INSERT INTO provider_quota AS q (provider, time_window, starts_at, used)
-        VALUES (who, 'day', day_start, turns), (who, 'month', month_start, turns)
-        ON CONFLICT (provider, time_window, starts_at) DO UPDATE SET used = q.used + excluded.used;
-    UPDATE provider_schedule s SET next_at = first + make_interval(secs => turns * period) WHERE s.provider = who;
-    IF is_probe THEN
-        UPDATE provider_breakers b SET probe_until = first + make_interval(secs => probe_time),
-            version = b.version + 1, updated_at = moment
-            WHERE b.provider = who AND b.identity = which
-            RETURNING b.version, extract(epoch FROM b.probe_until - moment) INTO version, probe_in;
+    IF refund <> 0 THEN
+        UPDATE provider_quota q SET usd = greatest(q.usd - refund, 0), updated_at = moment
+            WHERE q.provider = '*' AND q.month = date_trunc('month', taken AT TIME ZONE 'UTC')::date;
     END IF;
-    decision := 'granted';
+    state := known.state;
+    reason := known.reason;
+    trips := known.trips;
+    version := known.version;
+    until_in := extract(epoch FROM greatest(known.until, known.probe_until) - moment);
 END $$;
 
 -- Calls, errors and cost of a provider per UTC day.
@@ -1420,13 +1370,6 @@ CREATE TABLE provider_hours (
     PRIMARY KEY (provider, hour)
 );
 
--- Batches of usage figures that were added. A process whose connection broke before the answer sends its batch again; the
--- id lets the store add it once. Clean-up removes the ids after two days.
-CREATE TABLE counted_batches (
-    batch      text PRIMARY KEY,
-    counted_at timestamptz NOT NULL DEFAULT now()
-);
-
 -- === Caches ===
 
 -- Recent answers of providers. The key is a hash of the query; the query is not stored.
@@ -1440,14 +1383,6 @@ CREATE TABLE answers (
 
 CREATE INDEX answers_expiry ON answers (expires_at);
 
--- Single flight: the process that sends a query now. Others wait for its answer. Unlogged, because after a crash of the
--- server no query is in progress.
-CREATE UNLOGGED TABLE answer_claims (
-    key    text PRIMARY KEY,
-    holder text NOT NULL,
-    until  timestamptz NOT NULL
-);
-
 -- Recent answers of fact-check lookups, by claim.
 CREATE TABLE fact_check_cache (
     normalized_claim text NOT NULL,
@@ -1459,49 +1394,6 @@ CREATE TABLE fact_check_cache (
 );
 
 CREATE INDEX fact_check_cache_expiry ON fact_check_cache (expires_at);
-
--- Returns a cached answer of the provider `asked` to a lookup of the claim `reviewed`. If the claim is NULL, returns the
--- answer to the query with the key `wanted`.
-CREATE FUNCTION kept_answer(wanted text, asked text, reviewed text, moment timestamptz)
-RETURNS TABLE (found jsonb, until timestamptz) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    IF reviewed IS NULL THEN
-        RETURN QUERY SELECT a.answer, a.expires_at FROM answers a WHERE a.key = wanted AND a.expires_at > moment;
-    ELSE
-        RETURN QUERY SELECT f.result_json, f.expires_at FROM fact_check_cache f
-            WHERE f.normalized_claim = reviewed AND f.provider = asked AND f.expires_at > moment;
-    END IF;
-END
-$$;
-
--- Returns the cached answer, or gives the caller the right to send the query (`claimed`). If neither, another process
--- sends it now. A caller that repeats the call after a lost reply gets its own claim again.
-CREATE FUNCTION answer_or_claim(
-    wanted text, asked text, reviewed text, moment timestamptz, asker text, lease interval
-) RETURNS TABLE (found jsonb, until timestamptz, claimed boolean) LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN QUERY SELECT kept.found, kept.until, false FROM kept_answer(wanted, asked, reviewed, moment) kept;
-    IF FOUND THEN
-        RETURN;
-    END IF;
-    INSERT INTO answer_claims AS claim (key, holder, until) VALUES (wanted, asker, clock_timestamp() + lease)
-    ON CONFLICT ON CONSTRAINT answer_claims_pkey DO UPDATE SET holder = excluded.holder, until = excluded.until
-        WHERE bounded_until(claim.until, greatest(lease, interval '1 minute')) <= clock_timestamp()
-            OR claim.holder = excluded.holder;
-    IF NOT FOUND THEN
-        RETURN QUERY SELECT NULL::jsonb, NULL::timestamptz, false;
-        RETURN;
-    END IF;
-    -- The earlier holder may have stored an answer and released the claim after the first query. Each statement here sees
-    -- what was committed before it began.
-    RETURN QUERY SELECT kept.found, kept.until, false FROM kept_answer(wanted, asked, reviewed, moment) kept;
-    IF FOUND THEN
-        DELETE FROM answer_claims claim WHERE claim.key = wanted AND claim.holder = asker;
-        RETURN;
-    END IF;
-    RETURN QUERY SELECT NULL::jsonb, NULL::timestamptz, true;
-END
-$$;
 
 -- === HTTP access and sessions ===
 

@@ -321,25 +321,38 @@ pub(super) async fn keep_up(provider: Arc<dyn Provider>, interval: Duration, sto
     }
 }
 
-/// Interval of reading the shared state if no notification arrives.
-const FLEET_INTERVAL: Duration = Duration::from_secs(1);
-/// How long shutdown waits to return permits. The others count as used until their window ends.
-const GIVE_BACK_PATIENCE: Duration = Duration::from_secs(5);
+/// Responses live for minutes, but the clean-up runs once a day.
+const TIDY_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Returns unused permits, publishes breaker changes and reads those of other processes.
+/// Deletes expired provider responses. Only one process does so, because it scans the index of all responses.
+pub(super) async fn tidy_answers(store: Store, stop: CancellationToken) {
+    loop {
+        let tidied = async {
+            if store.take_turn("last_tidying", TIDY_INTERVAL).await? { store.tidy_answers().await } else { Ok(0) }
+        };
+        let tidied = tidied.await;
+        metrics::job_run("answers", tidied.is_ok());
+        match tidied {
+            Ok(removed) => metrics::evidence_rows_deleted(u64::try_from(removed).unwrap_or(0)),
+            Err(error) => tracing::warn!(%error, "deleting expired provider responses failed; retrying in a minute"),
+        }
+        if pause(&stop, TIDY_INTERVAL).await {
+            return;
+        }
+    }
+}
+
+/// Interval of reading the shared state.
+const FLEET_INTERVAL: Duration = Duration::from_secs(1);
+/// How long shutdown waits until the ends of provider calls are recorded.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Applies the limits and breakers of the fleet to the gates of this process.
 pub(super) async fn follow_fleet(store: Store, followers: Vec<BreakerSync>, stop: CancellationToken) {
     let changed = store.fleet_changed();
     loop {
-        let mut done = true;
-        for follower in &followers {
-            if let Err(error) = follower.flush().await {
-                done = false;
-                tracing::debug!(%error, "fleet update failed; keeping it for the next one");
-                break;
-            }
-        }
         let learnt = super::build::learn(&store, &followers).await;
-        metrics::job_run("fleet", done && learnt.is_ok());
+        metrics::job_run("fleet", learnt.is_ok());
         if let Err(error) = learnt {
             tracing::debug!(error = %error, "reading fleet state failed; keeping the current one");
         }
@@ -352,16 +365,14 @@ pub(super) async fn follow_fleet(store: Store, followers: Vec<BreakerSync>, stop
     }
 }
 
-pub(super) async fn give_back(followers: &[BreakerSync]) {
-    let given = tokio::time::timeout(GIVE_BACK_PATIENCE, async {
+pub(super) async fn settle_calls(followers: &[BreakerSync]) {
+    let settled = tokio::time::timeout(SETTLE_TIMEOUT, async {
         for follower in followers {
-            if let Err(error) = follower.close().await {
-                tracing::warn!(%error, "permits could not be returned; they count as used");
-            }
+            follower.settle().await;
         }
     });
-    if given.await.is_err() {
-        tracing::warn!("permits could not be returned in time; they count as used");
+    if settled.await.is_err() {
+        tracing::warn!("refunds of provider calls could not be recorded in time; they count as spent");
     }
 }
 
@@ -420,21 +431,20 @@ async fn warn_of_spending(store: &Store, today: f64, daily_budget: f64, now: Dat
     }
 }
 
-/// Returns false if the store refused the figures. They are kept.
+/// Returns false if the figures could not be written. They are kept; if only the reply was lost, they count twice, which
+/// matters for display only.
 pub(super) async fn flush_usage(store: &Store, usage: &OutboundObserver, now: DateTime<Utc>) -> bool {
-    for _ in 0..2 {
-        let batch = usage.hand_over();
-        match store.add_usage(now, &batch).await {
-            Ok(()) => {}
-            Err(error) if error.is_of_values() => {
-                tracing::error!(%error, figures = ?batch.figures, "usage counts rejected by the store and lost");
-            }
-            Err(error) => {
-                tracing::warn!(%error, "writing usage counts failed; keeping them");
-                return false;
-            }
+    let figures = usage.take();
+    match store.add_usage(now, &figures).await {
+        Ok(()) => true,
+        Err(error) if error.is_of_values() => {
+            tracing::error!(%error, ?figures, "usage counts rejected by the store and lost");
+            true
         }
-        usage.written(&batch.id);
+        Err(error) => {
+            tracing::warn!(%error, "writing usage counts failed; keeping them");
+            usage.put_back(figures);
+            false
+        }
     }
-    true
 }

@@ -273,6 +273,7 @@ impl App {
             stop,
             jobs::clean_up(store.clone(), Arc::new(SystemClock), CLEANUP_INTERVAL, stop.clone()),
         );
+        tasks.spawn("the answer clean-up", stop, jobs::tidy_answers(store.clone(), stop.clone()));
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn("re-embedding", stop, job);

@@ -35,7 +35,6 @@ pub use opening::{OpenStore, Upkeep};
 pub use reload::Reloader;
 
 use crate::broker::Queue;
-use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::inference::translation::Translator;
 use crate::outbound::BreakerSync;
@@ -58,8 +57,6 @@ pub struct App {
     pub queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
     followers: Vec<BreakerSync>,
-    /// Writes providers' answers to the shared cache.
-    behind: WriteBehind,
     /// Long commands should watch [`Supervisor::failed`].
     pub supervisor: Supervisor,
     _close_on_drop: DropGuard,
@@ -108,11 +105,10 @@ impl App {
     /// # Errors
     /// If a background task ended unexpectedly, or the store did not close.
     pub async fn close(self) -> Result<(), AppError> {
-        jobs::give_back(&self.followers).await;
+        jobs::settle_calls(&self.followers).await;
         jobs::flush_usage(&self.store, &self.usage, self.services.clock.now()).await;
-        let Self { services, queue, behind, supervisor, opened, .. } = self;
+        let Self { services, queue, supervisor, opened, .. } = self;
         queue.stop_receiving();
-        behind.close().await;
         supervisor.closing().cancel();
         opened.stop_watching();
         drop((services, queue));

@@ -1,6 +1,6 @@
 //! Observers that turn reports of lower modules into metrics and usage counters.
 //!
-//! They never write to the store. A job takes the usage with [`OutboundObserver::hand_over`].
+//! They never write to the store. A job takes the usage with [`OutboundObserver::take`].
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,41 +8,36 @@ use std::time::Duration;
 
 use crate::broker::{QueueDepth, QueueName};
 use crate::outbound::CacheResult;
-use crate::store::{Batch, UsageDelta};
+use crate::store::UsageDelta;
 use crate::telemetry::{CircuitState, metrics};
 
 /// Counts outbound calls until a job writes them to the store.
 #[derive(Debug, Default)]
 pub(super) struct OutboundObserver {
     usage: Mutex<HashMap<&'static str, UsageDelta>>,
-    /// Sent to the store but not confirmed. It may have arrived, so it is sent again unchanged.
-    handed: Mutex<Option<Batch<Vec<UsageDelta>>>>,
 }
 
 impl OutboundObserver {
     fn change(&self, provider: &'static str, change: impl FnOnce(&mut UsageDelta)) {
         let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-        change(usage.entry(provider).or_insert_with(|| UsageDelta {
-            provider: provider.to_owned(),
-            requests: 0,
-            errors: 0,
-            usd: 0.0,
-        }));
+        change(usage.entry(provider).or_insert(UsageDelta { provider, requests: 0, errors: 0, usd: 0.0 }));
     }
 
-    /// Returns the unconfirmed batch, else the counters since then.
-    pub(super) fn hand_over(&self) -> Batch<Vec<UsageDelta>> {
-        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
-        let counted = || {
-            let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-            Batch::new(usage.drain().map(|(_, delta)| delta).collect())
-        };
-        handed.get_or_insert_with(counted).clone()
+    /// Returns the counters since the last call.
+    pub(super) fn take(&self) -> Vec<UsageDelta> {
+        let mut usage = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        usage.drain().map(|(_, counters)| counters).collect()
     }
 
-    pub(super) fn written(&self, batch: &str) {
-        let mut handed = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
-        handed.take_if(|last| last.id == batch);
+    /// Adds counters that could not be written.
+    pub(super) fn put_back(&self, counters: Vec<UsageDelta>) {
+        for kept in counters {
+            self.change(kept.provider, |usage| {
+                usage.requests += kept.requests;
+                usage.errors += kept.errors;
+                usage.usd += kept.usd;
+            });
+        }
     }
 }
 
@@ -74,18 +69,6 @@ impl crate::outbound::Observer for OutboundObserver {
 
     fn circuit_opened(&self, provider: &'static str, reason: &'static str) {
         metrics::provider_circuit_opened(provider, reason);
-    }
-
-    fn leased(&self, provider: &'static str, slots: u32) {
-        metrics::provider_turns_leased(provider, slots);
-    }
-
-    fn slots_lost(&self, provider: &'static str, slots: u32) {
-        metrics::provider_turns_lost(provider, slots);
-    }
-
-    fn learnt(&self, provider: &'static str, state: &'static str) {
-        metrics::provider_state_learnt(provider, state);
     }
 
     fn cost(&self, provider: &'static str, usd: f64) {
@@ -151,7 +134,7 @@ mod tests {
     use super::*;
     use crate::broker::Settlement;
     use crate::domain::{Degradation, RejectReason};
-    use crate::outbound::{GateState, every_ask_error, every_fetch_error};
+    use crate::outbound::{every_ask_error, every_fetch_error};
     use crate::parsing::ParseError;
     use crate::pipeline::PipelineError;
     use crate::reading::Junk;
@@ -160,18 +143,16 @@ mod tests {
     use crate::worker::{Outcome, ProcessError, ProcessOutcome, RetryPolicy, disposition};
 
     #[test]
-    fn usage_batch_is_sent_again_unchanged_until_the_store_has_it() {
+    fn usage_is_kept_when_it_could_not_be_written() {
         use crate::outbound::Observer as _;
         let observer = OutboundObserver::default();
         observer.cost("brave", 0.5);
-        let first = observer.hand_over();
+        let first = observer.take();
         observer.cost("brave", 0.25);
-        assert_eq!(observer.hand_over(), first, "no answer came");
-        observer.written(&first.id);
-        let second = observer.hand_over();
-        assert!(second.id != first.id && (second.figures[0].usd - 0.25).abs() < 1e-9, "{second:?}");
-        observer.written(&first.id);
-        assert_eq!(observer.hand_over(), second, "a late answer about another batch");
+        observer.put_back(first);
+        let usage = observer.take();
+        assert!(usage.len() == 1 && (usage[0].usd - 0.75).abs() < 1e-9, "{usage:?}");
+        assert_eq!(observer.take(), []);
     }
 
     fn is_known(metric: &Metric, label: &str, value: &str) {
@@ -264,9 +245,6 @@ mod tests {
         is_known(&c::PROVIDER_REQUESTS, "outcome", "ok");
         for reason in ["throttled", "quota_gone", "bad_key", "disabled"] {
             is_known(&c::PROVIDER_CIRCUIT_OPENS, "reason", reason);
-        }
-        for state in [GateState::Ready, GateState::Open, GateState::Exhausted, GateState::Disabled] {
-            is_known(&c::PROVIDER_STATES_LEARNT, "state", state.as_str());
         }
         for provider in crate::providers::NAMES {
             is_known(&c::PROVIDER_REQUESTS, "provider", provider);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,6 @@ use moka::Expiry;
 use moka::future::Cache;
 use tokio::time::sleep_until;
 
-use super::shared::StartFlag;
 use crate::outbound::{AskError, CacheResult, FetchError, Observer};
 
 pub trait FlightError: Clone + Send + Sync + 'static {
@@ -47,6 +47,20 @@ impl<V> Expiry<String, V> for Lifetime<V> {
 
     fn expire_after_update(&self, _: &String, value: &V, _: Instant, _: Option<Duration>) -> Option<Duration> {
         Some((self.0)(value))
+    }
+}
+
+/// Whether the `ask` of this caller's own flight has started.
+#[derive(Debug, Default)]
+struct StartFlag(AtomicBool);
+
+impl StartFlag {
+    fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn begun(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

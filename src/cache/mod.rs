@@ -1,18 +1,16 @@
 //! Caches for provider responses and pages, in memory and in the store.
 //!
 //! 1. `flight`: one caller per key makes the request, and the others in the process wait (single flight).
-//! 2. `shared`: the same among processes, with a claim on the key in the store.
-//! 3. `behind`: writes responses to the store later, so that no item waits.
+//! 2. `shared`: responses of other and earlier processes, in the store.
 //!
 //! If a request fails or is cancelled, the next waiting caller makes its own. If the store is unavailable, providers
-//! are queried as if the cache were empty.
+//! are queried as if the cache were empty. Two processes that make a request at the same moment both send it.
 //!
 //! A cache never makes a request itself, never keeps an error, and never exceeds its time or size limit. Responses that
 //! may not be stored stay in this process for their short time to live.
 //!
 //! To add a cache, wrap `flight::Flight` with a key and a weight.
 
-mod behind;
 mod flight;
 mod key;
 mod shared;
@@ -22,7 +20,6 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use behind::WriteBehind;
 use flight::Flight;
 pub use flight::FlightError;
 pub use key::{claim_key, joined, normalise_query};
@@ -109,8 +106,8 @@ impl<A: Send + Sync + 'static> AnswerCache<A> {
         Self { here, fleet, settings, is_brief }
     }
 
-    /// Returns the cached response or that of `ask`, and how it was obtained. One caller among all processes runs
-    /// `ask`; another runs it only if that call ends without a response.
+    /// Returns the cached response or that of `ask`, and how it was obtained. One caller of this process runs `ask`;
+    /// another runs it only if that call ends without a response.
     pub async fn get_or_ask<E, F, R>(&self, question: &Question<'_>, ask: F) -> Result<(Arc<A>, CacheResult), E>
     where
         E: FlightError,

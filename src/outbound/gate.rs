@@ -2,34 +2,34 @@
 //! deadline, and billed.
 //!
 //! Steps of [`Gate::ask`]: wait for a permit, send, report outcome and cost, retry if worthwhile. Recordings need no
-//! permit and cost nothing.
+//! permit and cost nothing. [`Gate::ask_or_inquire`] explains an ambiguous refusal by a free request.
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::Instrument as _;
 
 use super::backoff_delays::Delays;
-use super::breaker::Breaker;
-use super::call_scheduler::{CallPermit, CallScheduler};
+use super::call_control::{BreakerSync, CallControl, CallPermit, Fleet};
 use super::client::HttpClient;
 use super::error::AskError;
-use super::fleet::{BreakerSync, Fleet};
 use super::observer::Observer;
 use super::request::ApiRequest;
 use super::response::ApiResponse;
 use super::spend::Asker;
-use super::terms::{GateSettings, GateState};
 use crate::domain::Clock;
+use crate::store::GateState;
 use crate::telemetry::traces;
 
 /// Maximum wait, named by a provider, after which a call itself retries. Longer waits are left to later items.
 const MAX_INLINE_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// The cool-down in the store ends later than the one here by the time of a statement.
+const SHARING_TIME: Duration = Duration::from_millis(100);
 /// An unreadable body is requested only once more, because the provider is the usual cause.
 const MALFORMED_ATTEMPTS: u32 = 2;
 
@@ -48,19 +48,30 @@ pub struct GateStatus {
     pub usd_today: f64,
 }
 
-/// For display only, per UTC day.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct DayUsage {
-    day: NaiveDate,
-    calls: u64,
-    errors: u64,
-    usd: f64,
-}
-
-impl DayUsage {
-    const fn of(day: NaiveDate) -> Self {
-        Self { day, calls: 0, errors: 0, usd: 0.0 }
-    }
+/// The limits for calls to a provider.
+#[derive(Debug, Clone)]
+pub struct GateSettings {
+    /// As in metrics and results.
+    pub name: &'static str,
+    /// Calls a minute, evenly spaced.
+    pub rpm: u32,
+    /// Maximum wait for a permit. With a longer queue the provider is busy, so that the wait does not use up the
+    /// caller's time.
+    pub max_wait: Duration,
+    /// Maximum time for one attempt, from connecting to the last byte.
+    pub timeout: Duration,
+    /// Maximum body size after decompression.
+    pub max_bytes: usize,
+    /// Maximum attempts for one question, at least 1.
+    pub max_attempts: u32,
+    /// Cool-down if the provider names none.
+    pub cooldown: Duration,
+    /// Successive failures that open the breaker.
+    pub failures_to_open: u32,
+    /// Attempts per UTC day, over the fleet.
+    pub daily_limit: Option<u32>,
+    /// US dollars per call.
+    pub cost_usd: f64,
 }
 
 /// Guards one provider with one key. Share one instance.
@@ -69,9 +80,7 @@ pub struct Gate {
     http: HttpClient,
     clock: Arc<dyn Clock>,
     observer: Arc<dyn Observer>,
-    scheduler: Arc<CallScheduler>,
-    /// Never held across an await.
-    today: Mutex<DayUsage>,
+    control: Arc<CallControl>,
 }
 
 impl fmt::Debug for Gate {
@@ -80,30 +89,26 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// An admitted and reserved call. If it is dropped without an outcome, because the caller left, another probe may
-/// start, but the call may still be billed.
-struct Permit<'a> {
-    gate: &'a Gate,
-    pass: Option<CallPermit>,
+/// The request after an ambiguous refusal, which asks for the account's state.
+pub struct Inquiry<'a> {
+    /// Free: neither counted nor paid.
+    pub request: ApiRequest,
+    /// Whether this refusal needs it, from the raw response and its error.
+    pub is_needed: &'a (dyn Fn(&ApiResponse, &AskError) -> bool + Sync),
+    /// Returns the error in view of the account. An unreadable account leaves it unchanged.
+    pub explain: &'a (dyn Fn(AskError, &ApiResponse) -> AskError + Sync),
 }
 
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let Some(pass) = self.pass.take() else { return };
-        let usd = self.gate.settings.cost_usd;
-        self.gate.scheduler.abandon(&pass);
-        self.gate.lock().usd += usd;
-        if usd > 0.0 {
-            self.gate.observer.cost(self.gate.settings.name, usd);
-        }
+impl fmt::Debug for Inquiry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inquiry").field("request", &self.request).finish_non_exhaustive()
     }
 }
 
 impl Gate {
     /// Returns a gate of a single process; see [`Gate::in_fleet`].
     pub fn new(settings: GateSettings, http: HttpClient, clock: Arc<dyn Clock>, observer: Arc<dyn Observer>) -> Self {
-        let fleet = Fleet::alone(Arc::clone(&clock));
-        Self::in_fleet(settings, http, clock, observer, fleet)
+        Self::in_fleet(settings, http, clock, observer, Fleet::default())
     }
 
     /// Returns a gate that shares permits, limits and breaker with other processes.
@@ -114,16 +119,12 @@ impl Gate {
         observer: Arc<dyn Observer>,
         fleet: Fleet,
     ) -> Self {
-        let breaker = Breaker::new(settings.cooldown, settings.failures_to_open, settings.timeout);
-        let today = Mutex::new(DayUsage::of(clock.now().date_naive()));
-        observer.circuit(settings.name, GateState::Ready.as_str());
-        let (scheduling, ledger) = fleet.scheduling(&settings);
-        let scheduler = CallScheduler::new(scheduling, breaker, ledger, Arc::clone(&clock), Arc::clone(&observer));
-        Self { settings, http, clock, observer, scheduler: Arc::new(scheduler), today }
+        let control = CallControl::new(&settings, fleet, Arc::clone(&clock), Arc::clone(&observer));
+        Self { settings, http, clock, observer, control }
     }
 
     pub fn follower(&self) -> BreakerSync {
-        BreakerSync::of(&self.scheduler)
+        BreakerSync::of(&self.control)
     }
 
     pub const fn name(&self) -> &'static str {
@@ -162,6 +163,41 @@ impl Gate {
         .await
     }
 
+    /// Sends a free request, outside rate limit and breaker. Neither counted nor paid.
+    pub async fn inquire<T>(
+        &self,
+        request: ApiRequest,
+        asker: Asker<'_>,
+        read: impl Fn(&ApiResponse) -> Result<T, AskError>,
+    ) -> Result<T, AskError> {
+        let response = self.send(&request, asker.until).await;
+        response.and_then(|response| read(&response)).map_err(|error| error.without(&request.secrets()))
+    }
+
+    /// Like [`Gate::ask`], but explains an ambiguous refusal within the attempt, before the breaker gets it.
+    pub async fn ask_or_inquire<T>(
+        &self,
+        request: ApiRequest,
+        asker: Asker<'_>,
+        read: impl Fn(&ApiResponse) -> Result<T, AskError>,
+        inquiry: &Inquiry<'_>,
+    ) -> Result<T, AskError> {
+        let (request, read) = (&request, &read);
+        let secrets = || [request.secrets(), inquiry.request.secrets()].concat();
+        self.drive(asker, secrets, |until| async move {
+            let response = self.send(request, until).await?;
+            let error = match read(&response) {
+                Err(error) if (inquiry.is_needed)(&response, &error) => error,
+                outcome => return outcome,
+            };
+            Err(match self.send(&inquiry.request, until).await {
+                Ok(account) => (inquiry.explain)(error, &account),
+                Err(_could_not_ask) => error,
+            })
+        })
+        .await
+    }
+
     /// Runs work that is not HTTP (a database, a folder) under the same limits. `work` may run again after a retryable
     /// failure and is cancelled at the timeout.
     pub async fn run<T, F>(&self, asker: Asker<'_>, work: impl Fn() -> F) -> Result<T, AskError>
@@ -175,11 +211,11 @@ impl Gate {
         .await
     }
 
-    pub(super) async fn send(&self, request: &ApiRequest, until: Instant) -> Result<ApiResponse, AskError> {
+    async fn send(&self, request: &ApiRequest, until: Instant) -> Result<ApiResponse, AskError> {
         self.http.send(request, until, self.settings.max_bytes, self.clock.now()).await
     }
 
-    pub(super) async fn drive<T, F>(
+    async fn drive<T, F>(
         &self,
         asker: Asker<'_>,
         secrets: impl Fn() -> Vec<String>,
@@ -211,9 +247,7 @@ impl Gate {
             let is_free = usd <= 0.0 || outcome.as_ref().is_err_and(|error| !error.may_be_billed());
             let billed = if is_free { 0.0 } else { asker.meter.worth_or(usd) };
             asker.meter.not_billed(usd - billed);
-            if self.settle(permit, &outcome, billed) {
-                self.scheduler.announce().await;
-            }
+            self.settle(permit, outcome.as_ref().err(), billed);
             let error = match outcome {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -230,8 +264,8 @@ impl Gate {
     }
 
     pub fn status(&self) -> GateStatus {
-        let (state, until, reason) = self.scheduler.state();
-        let today = *self.lock();
+        let (state, until, reason) = self.control.state();
+        let today = self.control.today();
         GateStatus {
             name: self.settings.name,
             state,
@@ -250,19 +284,19 @@ impl Gate {
         (usd > 0.0 && self.http.is_live()).then_some(usd)
     }
 
-    async fn permit(&self, deadline: Instant) -> Result<Permit<'_>, AskError> {
+    /// Returns `None` for a recording, which needs no permit.
+    async fn permit(&self, deadline: Instant) -> Result<Option<CallPermit>, AskError> {
         if !self.http.is_live() {
-            self.lock().calls += 1;
-            return Ok(Permit { gate: self, pass: None });
+            return Ok(None);
         }
         let arrived = Instant::now();
         if arrived >= deadline {
             return Err(AskError::Deadline);
         }
-        let pass = self.scheduler.pass(deadline).await?;
+        let mut permit = self.control.permit(deadline).await?;
         self.observer.rate_wait(self.settings.name, arrived.elapsed());
-        self.lock().calls += 1;
-        Ok(Permit { gate: self, pass: Some(pass) })
+        permit.sent();
+        Ok(Some(permit))
     }
 
     async fn attempt<T, F>(
@@ -288,33 +322,24 @@ impl Gate {
         outcome
     }
 
-    /// Reports a call's outcome and cost. Returns whether there may be news for other processes.
-    fn settle<T>(&self, mut permit: Permit<'_>, outcome: &Result<T, AskError>, billed: f64) -> bool {
-        let failure = outcome.as_ref().err();
-        self.lock().errors += u64::from(failure.is_some());
-        let Some(pass) = permit.pass.take() else { return false };
-        let was_probe = pass.is_probe();
-        let opened = self.scheduler.settle(&pass, failure);
-        if failure.is_none_or(AskError::may_be_billed)
-            && let Some(usd) = self.price()
-        {
-            self.scheduler.give_change(&pass, usd - billed);
-            self.lock().usd += billed;
-            self.observer.cost(self.settings.name, billed);
+    /// Reports a call's outcome and cost.
+    fn settle(&self, permit: Option<CallPermit>, failure: Option<&AskError>, billed: f64) {
+        let Some(permit) = permit else { return self.control.count_recorded(failure.is_some()) };
+        let provider = self.settings.name;
+        let opened = permit.end(failure, billed);
+        if billed > 0.0 {
+            self.observer.cost(provider, billed);
         }
         if let (true, Some(error)) = (opened, failure) {
-            self.observer.circuit_opened(self.settings.name, error.label());
-            let (state, until, _) = self.scheduler.state();
+            self.observer.circuit_opened(provider, error.label());
+            let (state, until, _) = self.control.state();
             let until = until.map(|until| until.to_rfc3339());
-            let provider = self.settings.name;
             if state == GateState::Disabled {
                 tracing::error!(provider, %error, ?until, "provider disabled");
             } else {
                 tracing::warn!(provider, %error, ?until, "circuit opened");
             }
         }
-        // A late failure may extend the cool-down, also for other processes.
-        was_probe || failure.is_some()
     }
 
     /// Pause before the next attempt; `None` if there is none.
@@ -326,25 +351,13 @@ impl Gate {
             AskError::Throttled { retry_after } => {
                 // The breaker's end of the cool-down includes jitter and later extensions.
                 let now = Instant::now();
-                let wait = self.scheduler.open_until(now)? - now;
-                (retry_after.is_some() && wait <= MAX_INLINE_RETRY_AFTER).then_some(wait)
+                let wait = self.control.open_until(now)? - now;
+                (retry_after.is_some() && wait <= MAX_INLINE_RETRY_AFTER).then_some(wait + SHARING_TIME)
             }
             // What may have been billed is not paid again, except once for a truncated body.
             AskError::Timeout | AskError::Lost { .. } | AskError::Server { .. } if self.price().is_some() => None,
             AskError::Malformed { .. } if attempt >= MALFORMED_ATTEMPTS => None,
             _ => Some(delays.next()),
         }
-    }
-
-    /// Locks the day's counts, which begin again on a new day.
-    fn lock(&self) -> MutexGuard<'_, DayUsage> {
-        // A panic leaves plain numbers, no broken invariant.
-        let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);
-        let day = self.clock.now().date_naive();
-        // If the clock was set back, the later day stays.
-        if day > today.day {
-            *today = DayUsage::of(day);
-        }
-        today
     }
 }

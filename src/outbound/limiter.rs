@@ -31,12 +31,6 @@ impl GovernorClock for RuntimeClock {
     }
 }
 
-/// The permit would come after the deadline. `after` is the estimated wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLate {
-    pub(super) after: Duration,
-}
-
 #[derive(Debug)]
 pub(super) struct Limiter {
     cells: RateLimiter<NotKeyed, InMemoryState, RuntimeClock, NoOpMiddleware<Nanos>>,
@@ -79,16 +73,15 @@ impl Limiter {
         }
     }
 
-    /// Waits for earlier callers. Fails at once if that would take past the deadline.
-    pub(super) async fn enter(&self, deadline: Instant) -> Result<QueueHead<'_>, TooLate> {
+    /// Waits for earlier callers. Fails at once with the estimated wait if that would take past the deadline.
+    pub(super) async fn enter(&self, deadline: Instant) -> Result<QueueHead<'_>, Duration> {
         let ahead = self.waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = WaitingGuard(&self.waiting);
         let estimate = self.period.saturating_mul(ahead);
-        let late = TooLate { after: estimate };
         if Instant::now() + estimate > deadline {
-            return Err(late);
+            return Err(estimate);
         }
-        let slot = timeout_at(deadline, self.slot.lock()).await.map_err(|_elapsed| late)?;
+        let slot = timeout_at(deadline, self.slot.lock()).await.map_err(|_elapsed| estimate)?;
         Ok(QueueHead { limiter: self, _waiting: waiting, _slot: slot })
     }
 }
@@ -98,10 +91,6 @@ impl QueueHead<'_> {
     pub(super) fn take(&self) -> Result<(), Duration> {
         let cells = &self.limiter.cells;
         cells.check().map_err(|not_until| not_until.wait_time_from(self.limiter.clock.now()))
-    }
-
-    pub(super) fn waiting(&self) -> u32 {
-        self.limiter.waiting.load(Ordering::Relaxed).max(1)
     }
 }
 
@@ -118,12 +107,12 @@ mod tests {
             Self::new(Duration::from_mins(1) / rpm)
         }
 
-        /// Waits like the call scheduler with enough permits.
-        async fn slot(&self, deadline: Instant) -> Result<(), TooLate> {
+        /// Waits like [`super::super::call_control::CallControl`] without a store.
+        async fn slot(&self, deadline: Instant) -> Result<(), Duration> {
             let head = self.enter(deadline).await?;
             while let Err(wait) = head.take() {
                 if Instant::now() + wait > deadline {
-                    return Err(TooLate { after: wait });
+                    return Err(wait);
                 }
                 tokio::time::sleep(wait).await;
             }
@@ -152,7 +141,7 @@ mod tests {
         limiter.slot(soon(100)).await.unwrap();
         let start = Instant::now();
         let late = limiter.slot(soon(5_000)).await.unwrap_err();
-        assert!(late.after > Duration::from_secs(8), "{late:?}");
+        assert!(late > Duration::from_secs(8), "{late:?}");
         assert!(start.elapsed() < Duration::from_secs(4), "it did not wait for nothing");
     }
 

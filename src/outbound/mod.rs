@@ -1,7 +1,7 @@
 //! The only HTTP client: all requests to providers and pages go through this module.
 //!
-//! * [`Gate`] calls a provider: with a permit leased from a [`ledger`], through a circuit breaker that all processes
-//!   share, with retries until the caller's deadline.
+//! * [`Gate`] calls a provider: with a permit for the provider's rate, quotas and money, through a circuit breaker that
+//!   all processes share, with retries until the caller's deadline.
 //! * [`pages::PageFetcher`] fetches a page: from public addresses only, checked at connect time and on every redirect,
 //!   if `robots.txt` allows it.
 //!
@@ -14,26 +14,22 @@
 //! its table in the tests; breaker and degraded results follow from it.
 
 mod backoff_delays;
-mod block;
 mod body;
 mod body_error;
 mod breaker;
-mod call_scheduler;
+mod call_control;
 mod client;
 mod decode;
 mod error;
 mod excerpt;
 mod fetch_error;
-mod fleet;
 mod gate;
 #[cfg(test)]
 mod gate_tests;
 mod identity;
-mod inquiry;
 #[cfg(test)]
 mod key_change_tests;
 mod key_fields;
-pub mod ledger;
 mod limiter;
 pub mod local;
 mod names;
@@ -52,12 +48,13 @@ mod script;
 mod secrets;
 mod spend;
 pub mod ssrf_guard;
-mod terms;
 #[cfg(test)]
 pub(crate) mod test_server;
 pub mod webhook;
 
+pub use crate::store::GateState;
 pub use backoff_delays::Delays;
+pub use call_control::{BreakerSync, Fleet, Pace};
 pub use client::{BuildError, HttpClient};
 pub use error::AskError;
 #[cfg(test)]
@@ -66,10 +63,8 @@ pub use excerpt::excerpt;
 pub use fetch_error::FetchError;
 #[cfg(test)]
 pub(crate) use fetch_error::samples::all as every_fetch_error;
-pub use fleet::{BreakerSync, Fleet};
-pub use gate::{Gate, GateStatus};
+pub use gate::{Gate, GateSettings, GateStatus, Inquiry};
 pub use identity::Identity;
-pub use inquiry::Inquiry;
 pub use observer::{CacheResult, NoObserver, Observer};
 pub use pages::{FetchOutcome, FetchedPage, PageFetcher, PageSettings, PageSource, Validators};
 pub use request::ApiRequest;
@@ -77,4 +72,3 @@ pub use request::ApiRequest;
 pub use reqwest::{Method, header};
 pub use response::ApiResponse;
 pub use spend::{AskMeter, Asker};
-pub use terms::{GateSettings, GateState};

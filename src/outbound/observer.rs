@@ -16,11 +16,6 @@ pub trait Observer: Send + Sync + Debug {
     /// `reason` is the error's label.
     fn circuit_opened(&self, provider: &'static str, reason: &'static str);
     fn cost(&self, provider: &'static str, usd: f64);
-    fn leased(&self, _provider: &'static str, _slots: u32) {}
-    /// Leased permits expired unused.
-    fn slots_lost(&self, _provider: &'static str, _slots: u32) {}
-    /// Another process changed the state.
-    fn learnt(&self, _provider: &'static str, _state: &'static str) {}
     fn cache(&self, cache: &'static str, result: CacheResult);
 }
 
@@ -31,7 +26,7 @@ pub enum CacheResult {
     Hit,
     /// In the store, from another or an earlier process.
     HitShared,
-    /// The same request was in progress, here or in another process.
+    /// The same request was in progress in this process.
     Waited,
     Miss,
     /// The store was unavailable, so this caller had to call.

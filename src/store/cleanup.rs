@@ -80,15 +80,11 @@ const FEED_AGE: &str = "30 days";
 /// Same as the results that they report.
 const MESSAGE_AGE: &str = "30 days";
 const QUOTA_AGE: &str = "62 days";
-const BREAKER_AGE: &str = "90 days";
 /// Hosts rest at most an hour.
 const HOST_AGE: &str = "2 days";
-/// A process resends usage figures while it runs; database outages are rarely longer.
-const BATCH_AGE: &str = "2 days";
 
-/// Returns tables with conditions for stale rows. The breaker of the key in use is kept, because its version must not
-/// restart.
-fn stale() -> [(StaleKind, &'static str, String); 11] {
+/// Returns tables with conditions for stale rows.
+fn stale() -> [(StaleKind, &'static str, String); 8] {
     [
         (StaleKind::Feeds, "feeds", format!("coalesce(polled_at, next_poll_at) < now() - interval '{FEED_AGE}'")),
         (StaleKind::Feeds, "feed_sites", format!("next_look_at < now() - interval '{FEED_AGE}'")),
@@ -101,11 +97,6 @@ fn stale() -> [(StaleKind, &'static str, String); 11] {
             ),
         ),
         (StaleKind::Providers, "page_hosts", format!("greatest(next_at, rests_until) < now() - interval '{HOST_AGE}'")),
-        (
-            StaleKind::Providers,
-            "page_robots",
-            format!("greatest(expires_at, asked_until) < now() - interval '{HOST_AGE}'"),
-        ),
         (StaleKind::Webhooks, "webhook_messages", format!("tried_since < now() - interval '{MESSAGE_AGE}'")),
         (StaleKind::Providers, "provider_hours", format!("hour < now() - interval '{HOURS_AGE}'")),
         (
@@ -113,19 +104,7 @@ fn stale() -> [(StaleKind, &'static str, String); 11] {
             "rejudging",
             "due_at < now() AND NOT EXISTS (SELECT FROM items WHERE items.item_id = rejudging.item_id)".to_owned(),
         ),
-        (StaleKind::Providers, "counted_batches", format!("counted_at < now() - interval '{BATCH_AGE}'")),
-        (StaleKind::Providers, "provider_quota", format!("starts_at < now() - interval '{QUOTA_AGE}'")),
-        (
-            StaleKind::Providers,
-            "provider_breakers",
-            format!(
-                "greatest(updated_at, until) < now() - interval '{BREAKER_AGE}' AND (NOT EXISTS (
-                     SELECT 1 FROM provider_schedule AS s WHERE s.provider = provider_breakers.provider
-                         AND s.next_at >= now() - interval '{BREAKER_AGE}')
-                     OR EXISTS (SELECT 1 FROM provider_breakers AS newer WHERE newer.provider = provider_breakers.provider
-                         AND newer.updated_at > provider_breakers.updated_at))"
-            ),
-        ),
+        (StaleKind::Providers, "provider_quota", format!("greatest(updated_at, until) < now() - interval '{QUOTA_AGE}'")),
     ]
 }
 

@@ -78,9 +78,6 @@ pub enum StoreError {
     Statement(#[source] sqlx::Error),
     #[error("a stored value could not be read: {detail}")]
     Corrupt { detail: String },
-    /// The error of a batched statement, shared by its queries.
-    #[error(transparent)]
-    Shared(std::sync::Arc<StoreError>),
 }
 
 impl StoreError {
@@ -95,7 +92,6 @@ impl StoreError {
             | Self::Pooler(_) => true,
             Self::Statement(error) => !Fault::of(error).is_of_values(),
             Self::Direct(error) => error.is_transient(),
-            Self::Shared(error) => error.is_transient(),
             _ => false,
         }
     }
@@ -105,7 +101,6 @@ impl StoreError {
         match self {
             Self::Statement(error) => Fault::of(error).is_of_values(),
             Self::Direct(error) => error.is_of_values(),
-            Self::Shared(error) => error.is_of_values(),
             _ => false,
         }
     }
@@ -115,7 +110,6 @@ impl StoreError {
         match self {
             Self::Statement(error) => matches!(Fault::of(error), Fault::Away | Fault::Passing),
             Self::Direct(error) => error.is_outage(),
-            Self::Shared(error) => error.is_outage(),
             other => other.is_away(),
         }
     }
@@ -130,7 +124,6 @@ impl StoreError {
             | Self::NotPermitted { .. }
             | Self::Pooler(_) => true,
             Self::Statement(error) => Fault::of(error) == Fault::Away,
-            Self::Shared(error) => error.is_away(),
             _ => false,
         }
     }
@@ -139,7 +132,6 @@ impl StoreError {
     pub fn lost_its_connection(&self) -> bool {
         match self {
             Self::Unreachable(error) | Self::Statement(error) => cut_off(error),
-            Self::Shared(error) => error.lost_its_connection(),
             _ => false,
         }
     }
@@ -167,7 +159,6 @@ impl StoreError {
             Self::Statement(error) => Fault::of(error).label(),
             Self::Corrupt { .. } => "store_corrupt",
             Self::Direct(error) => error.label(),
-            Self::Shared(error) => error.label(),
         }
     }
 

@@ -1,85 +1,62 @@
-//! State that processes share before they call a provider: rate-limit permits, quotas, spending and circuit breakers.
+//! What processes share before they call a provider: rate, quotas, spending and circuit breakers.
 //!
-//! - [`FleetConnection::lease`] takes permits in one database function, which also checks limits and breakers.
-//! - [`Store::open_breaker`] and [`Store::close_breaker`] notify other processes.
+//! - [`Store::take_call`] takes the right to make one call, or returns why not. It is one statement a call.
+//! - [`Store::end_call`] records what the call changed: a refund, or the breaker.
+//! - [`Store::calls`] reads the state of all providers, for display and to refuse calls without a statement.
 //! - [`Store::take_turn`] and [`Store::claim_daily_notice`] let one process do a periodic task.
 //!
-//! Times are durations from the database's clock, because process clocks may differ.
-
-mod snapshot;
+//! The database functions `take_call` and `end_call` have the rules. Times are durations from the database's clock,
+//! because process clocks may differ.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
+use serde::Serialize;
+use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use sqlx::{Executor, Postgres, Row as _};
 
-use self::snapshot::FleetSnapshotRow;
 use super::{Store, StoreError};
 
-/// The `NOTIFY` channel for circuit breaker changes.
-pub(super) const CHANNEL: &str = "corroborate_fleet";
-
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeaseTerms {
+pub struct CallTerms {
     /// Name, or `name:part` if the provider has several endpoints with separate rates.
     pub provider: Arc<str>,
     /// Key and address; each has its own circuit breaker.
-    pub identity: String,
-    /// At least 1.
-    pub wanted: u32,
-    /// Time between permits.
+    pub identity: Arc<str>,
+    /// Time between calls.
     pub period: Duration,
-    /// Latest time for the first permit; otherwise none is leased.
-    pub patience: Duration,
-    /// Latest time for the last permit.
-    pub horizon: Duration,
-    /// Permits per UTC day and month.
+    /// How late a call may be without a delay of the next one.
+    pub tolerance: Duration,
+    /// Maximum duration of a probe.
+    pub probe_time: Duration,
+    /// Calls per UTC day and month.
     pub day_limit: Option<u32>,
     pub month_limit: Option<u32>,
-    /// USD per permit, and the monthly cap of all processes.
+    /// US dollars a call, and the monthly cap of all providers.
     pub usd: f64,
     pub cap_usd: Option<f64>,
-    /// Version of the breaker whose probe this process holds unused.
-    pub held_probe: Option<i64>,
-    pub probe_time: Duration,
-    /// Returned in the same round trip, before new permits are leased.
-    pub back: Option<ReturnedPermits>,
-}
-
-/// Permits that were not used or not billed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ReturnedPermits {
-    /// As in the lease: selects the day and month that are credited.
-    pub leased_for: DateTime<Utc>,
-    pub slots: u32,
-    pub usd: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct LeaseAnswer {
-    pub decision: LeaseDecision,
-    /// Includes the probe of this lease.
+pub struct CallAnswer {
+    pub decision: CallDecision,
     pub breaker: SharedBreaker,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum LeaseDecision {
-    Granted {
-        slots: u32,
-        /// Time until the first permit; the others follow at the period.
-        first_in: Duration,
-        /// When their UTC day ends; permits expire then.
-        day_ends_in: Duration,
-        leased_for: DateTime<Utc>,
+pub enum CallDecision {
+    Taken {
+        /// Selects the day and month that a refund is credited to.
+        at: DateTime<Utc>,
         /// The one call that tests whether the provider has recovered.
         probe: bool,
     },
-    NotBefore(Duration),
+    /// The rate has a call after this wait.
+    Later(Duration),
     /// The circuit breaker is open, or its probe is in progress.
-    LeftAlone,
+    Refused,
+    /// Until the end of the limit's window.
     Limited(Limit, Duration),
 }
 
@@ -91,9 +68,35 @@ pub enum Limit {
     Cap,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// The end of a call that was taken.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallEnd {
+    pub taken_at: DateTime<Utc>,
+    /// Version of the breaker when the call was taken.
+    pub version: i64,
+    /// The call was not made, so it counts in no quota.
+    pub unused: bool,
+    /// Reserved minus billed cost, US dollars. Negative if the call cost more.
+    pub refund_usd: f64,
+    /// `None`: nothing that concerns the breaker.
+    pub outcome: Option<CallOutcome>,
+}
+
+/// What a call means for the circuit breaker.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallOutcome {
+    /// Opens the breaker, or extends its cool-down.
+    Opened { state: GateState, wait: Duration, reason: String },
+    /// The probe succeeded.
+    Closed,
+    /// The probe ended without information about the provider; another one may follow.
+    Unknown,
+}
+
+/// The state of a provider's circuit breaker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum BreakerKind {
+pub enum GateState {
     #[default]
     Ready,
     Open,
@@ -101,7 +104,7 @@ pub enum BreakerKind {
     Disabled,
 }
 
-impl BreakerKind {
+impl GateState {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ready => "ready",
@@ -114,236 +117,145 @@ impl BreakerKind {
     fn parse(word: &str) -> Result<Self, StoreError> {
         [Self::Ready, Self::Open, Self::Exhausted, Self::Disabled]
             .into_iter()
-            .find(|kind| kind.as_str() == word)
+            .find(|state| state.as_str() == word)
             .ok_or_else(|| StoreError::Corrupt { detail: format!("breaker state {word}") })
     }
 }
 
-/// Shared state of a circuit breaker. Version 0: never written.
+/// Shared state of a circuit breaker. Version 0: never written for this key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SharedBreaker {
-    pub kind: BreakerKind,
-    /// Time until it may be probed, or zero.
+    pub state: GateState,
+    /// Time until it may be probed, also because a probe is in progress; or zero.
     pub until_in: Duration,
-    /// Remaining time of a probe in progress.
-    pub probe_in: Option<Duration>,
-    /// Readable cause, and the error's label.
     pub reason: Option<String>,
-    pub error: Option<String>,
     /// Openings since the last success.
     pub trips: u32,
     pub version: i64,
 }
 
+/// The calls of one provider.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
-    pub kind: BreakerKind,
-    pub wait: Duration,
-    pub reason: String,
-    pub error: &'static str,
-    /// Version that the report is based on. An outdated report extends the wait but is no second opening.
-    pub version: i64,
+pub struct ProviderCalls {
+    pub provider: String,
+    pub identity: String,
+    pub day: u64,
+    pub month: u64,
+    pub breaker: SharedBreaker,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FleetSnapshot {
-    /// (provider, identity, state).
-    pub breakers: Vec<(String, String, SharedBreaker)>,
-    /// (provider, permits this UTC day, permits this month).
-    pub used: Vec<(String, u64, u64)>,
+pub struct CallSnapshot {
+    pub providers: Vec<ProviderCalls>,
+    /// In this month, for all providers.
     pub spent_usd: f64,
     pub day_ends_in: Duration,
     pub month_ends_in: Duration,
 }
 
-/// A connection acquired before a lease, so that waiting for it is not counted as round-trip time.
-#[derive(Debug)]
-pub struct FleetConnection {
-    connection: sqlx::pool::PoolConnection<Postgres>,
-    store: Store,
-}
-
-impl FleetConnection {
-    /// Leases a block of permits, or returns why not.
-    pub async fn lease(&mut self, terms: &LeaseTerms) -> Result<LeaseAnswer, StoreError> {
-        let back = terms.back;
-        let asked = sqlx::query(
-            "SELECT decision, turns, first_in, leased_for, day_ends_in, month_ends_in, is_probe, kind, until_in, probe_in,
-                 reason, error, trips, version
-             FROM lease_turns($1, $2, $3, $4, $5, $6, $7, $8, $9::float8::numeric, $10::float8::numeric,
-                 $11, $12, $13, $14, $15::float8::numeric)",
-        )
-        .bind(&*terms.provider)
-        .bind(&terms.identity)
-        .bind(i32::try_from(terms.wanted).unwrap_or(i32::MAX))
-        .bind(terms.period.as_secs_f64())
-        .bind(terms.patience.as_secs_f64())
-        .bind(terms.horizon.as_secs_f64())
-        .bind(terms.day_limit.map(i64::from))
-        .bind(terms.month_limit.map(i64::from))
-        .bind(terms.usd)
-        .bind(terms.cap_usd)
-        .bind(terms.held_probe)
-        .bind(terms.probe_time.as_secs_f64())
-        .bind(back.map(|back| back.leased_for))
-        .bind(back.map_or(0, |back| i64::from(back.slots)))
-        .bind(back.map_or(0.0, |back| back.usd))
-        .fetch_one(&mut *self.connection);
-        match self.store.pool.within(asked).await.map_err(StoreError::from) {
-            Ok(row) => answer(&row),
-            Err(error) => {
-                self.store.note_loss(&error);
-                Err(error)
-            }
-        }
-    }
-}
-
 impl Store {
-    pub async fn fleet_connection(&self) -> Result<FleetConnection, StoreError> {
-        Ok(FleetConnection { connection: self.pool.acquire().await?, store: self.clone() })
+    /// Takes the right to make one call now, or returns why not. A lost connection is replaced: a call that was taken
+    /// twice counts twice, so that no limit is exceeded.
+    pub async fn take_call(&self, terms: &CallTerms) -> Result<CallAnswer, StoreError> {
+        let taken = || async {
+            sqlx::query(
+                "SELECT decision, wait, taken_at, is_probe, state, until_in, reason, trips, version
+                 FROM take_call($1, $2, $3, $4, $5, $6, $7, $8::float8::numeric, $9::float8::numeric)",
+            )
+            .bind(&*terms.provider)
+            .bind(&*terms.identity)
+            .bind(terms.period.as_secs_f64())
+            .bind(terms.tolerance.as_secs_f64())
+            .bind(terms.probe_time.as_secs_f64())
+            .bind(terms.day_limit.map(i64::from))
+            .bind(terms.month_limit.map(i64::from))
+            .bind(terms.usd)
+            .bind(terms.cap_usd)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(StoreError::from)
+        };
+        answer(&self.again(taken).await?)
     }
 
-    pub async fn give_back(&self, provider: &str, back: &ReturnedPermits) -> Result<(), StoreError> {
-        sqlx::query("SELECT give_back_turns($1, $2, $3, $4::float8::numeric)")
-            .bind(provider)
-            .bind(back.leased_for)
-            .bind(i64::from(back.slots))
-            .bind(back.usd)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
-    }
-
-    /// Opens a circuit breaker and returns its new state. A wait that another process began is never shortened, and
-    /// does not count as a second opening.
-    pub async fn open_breaker(
-        &self,
-        provider: &str,
-        identity: &str,
-        opening: &Opening,
-    ) -> Result<SharedBreaker, StoreError> {
+    /// Records the end of a call. Returns the breaker afterwards. Never repeated: a lost refund exceeds no limit.
+    pub async fn end_call(&self, provider: &str, identity: &str, end: &CallEnd) -> Result<SharedBreaker, StoreError> {
+        let (outcome, wait, reason) = match &end.outcome {
+            Some(CallOutcome::Opened { state, wait, reason }) => (Some(state.as_str()), Some(*wait), Some(reason)),
+            Some(CallOutcome::Closed) => (Some("ready"), None, None),
+            Some(CallOutcome::Unknown) => (Some("unknown"), None, None),
+            None => (None, None, None),
+        };
         let row = sqlx::query(
-            "WITH changed AS (
-                 INSERT INTO provider_breakers AS b (provider, identity, kind, until, reason, error, trips, updated_at)
-                 VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5, $6, 1, clock_timestamp())
-                 ON CONFLICT (provider, identity) DO UPDATE SET
-                     kind = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
-                         THEN excluded.kind ELSE b.kind END,
-                     reason = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
-                         THEN excluded.reason ELSE b.reason END,
-                     error = CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
-                         THEN excluded.error ELSE b.error END,
-                     until = CASE WHEN b.kind = 'ready' OR b.version = $7 THEN excluded.until
-                         ELSE greatest(breaker_until(b.kind, b.until), excluded.until) END,
-                     trips = b.trips + CASE WHEN b.kind = 'ready' OR b.version = $7 THEN 1 ELSE 0 END,
-                     probe_until = CASE WHEN b.kind = 'ready' OR b.version = $7 THEN NULL ELSE b.probe_until END,
-                     version = b.version + CASE WHEN b.kind = 'ready' OR b.version = $7 OR excluded.until > breaker_until(b.kind, b.until)
-                         THEN 1 ELSE 0 END,
-                     updated_at = excluded.updated_at
-                 RETURNING kind, until, probe_until, reason, error, trips, version)
-             SELECT kind, extract(epoch FROM breaker_until(kind, until) - clock_timestamp())::float8 AS until_in,
-                 extract(epoch FROM bounded_until(probe_until, interval '20 minutes') - clock_timestamp())::float8 AS probe_in,
-                 reason, error, trips, version,
-                 CASE WHEN $8 THEN pg_notify($9, '')::text END AS told
-             FROM changed",
+            "SELECT state, until_in, reason, trips, version
+             FROM end_call($1, $2, $3, $4, $5, $6::float8::numeric, $7, $8, $9)",
         )
         .bind(provider)
         .bind(identity)
-        .bind(opening.kind.as_str())
-        .bind(opening.wait.as_secs_f64())
-        .bind(super::storable(&opening.reason))
-        .bind(opening.error)
-        .bind(opening.version)
-        .bind(!self.embedded)
-        .bind(CHANNEL)
+        .bind(end.taken_at)
+        .bind(end.version)
+        .bind(end.unused)
+        .bind(end.refund_usd)
+        .bind(outcome)
+        .bind(wait.map(|wait| wait.as_secs_f64()))
+        .bind(reason.map(|reason| super::storable(reason)))
         .fetch_one(&self.pool)
         .await?;
-        self.wake_fleet.notify_waiters();
         breaker(&row)
     }
 
-    /// Closes a circuit breaker after its probe succeeded. Only returns its state if it changed since that version.
-    pub async fn close_breaker(
-        &self,
-        provider: &str,
-        identity: &str,
-        version: i64,
-    ) -> Result<SharedBreaker, StoreError> {
-        let closed = sqlx::query(
-            "WITH changed AS (
-                 UPDATE provider_breakers SET kind = 'ready', until = NULL, reason = NULL, error = NULL, trips = 0,
-                     probe_until = NULL, version = version + 1, updated_at = clock_timestamp()
-                 WHERE provider = $1 AND identity = $2 AND version = $3
-                 RETURNING kind, until, probe_until, reason, error, trips, version)
-             SELECT kind, NULL::float8 AS until_in, NULL::float8 AS probe_in, reason, error, trips, version,
-                 CASE WHEN $4 THEN pg_notify($5, '')::text END AS told
-             FROM changed",
-        )
-        .bind(provider)
-        .bind(identity)
-        .bind(version)
-        .bind(!self.embedded)
-        .bind(CHANNEL)
-        .fetch_optional(&self.pool)
-        .await?;
-        if let Some(row) = &closed {
-            self.wake_fleet.notify_waiters();
-            return breaker(row);
-        }
-        let present = read_breaker(&self.pool, provider, identity).await?;
-        Ok(present.unwrap_or_default())
-    }
-
-    /// Closes a provider's circuit breakers, for all endpoints and keys. Returns their number.
+    /// Closes a provider's circuit breakers, for all endpoints. Returns their number.
     pub async fn reset_breakers(&self, provider: &str) -> Result<u64, StoreError> {
-        let row = sqlx::query(
-            "WITH changed AS (
-                 UPDATE provider_breakers SET kind = 'ready', until = NULL, reason = NULL, error = NULL, trips = 0,
-                     probe_until = NULL, version = version + 1, updated_at = clock_timestamp()
-                 WHERE split_part(provider, ':', 1) = $1 AND kind <> 'ready'
-                 RETURNING 1)
-             SELECT count(*) AS closed, CASE WHEN $2 THEN pg_notify($3, '')::text END AS told FROM changed",
+        let closed = sqlx::query(
+            "UPDATE provider_quota SET state = 'ready', until = NULL, reason = NULL, trips = 0, probe_until = NULL,
+                 version = version + 1, updated_at = clock_timestamp()
+             WHERE split_part(provider, ':', 1) = $1 AND state <> 'ready'",
         )
         .bind(provider)
-        .bind(!self.embedded)
-        .bind(CHANNEL)
-        .fetch_one(&self.pool)
+        .execute(&self.pool)
         .await?;
         self.wake_fleet.notify_waiters();
-        let closed: i64 = row.try_get("closed")?;
-        Ok(u64::try_from(closed).unwrap_or(0))
+        Ok(closed.rows_affected())
     }
 
-    pub async fn fleet(&self) -> Result<FleetSnapshot, StoreError> {
-        let text: String = sqlx::query_scalar(
-            "WITH clock AS (SELECT clock_timestamp() AS moment),
-             starts AS (SELECT moment, date_trunc('day', moment, 'UTC') AS day, date_trunc('month', moment, 'UTC') AS month
-                 FROM clock)
-             SELECT jsonb_build_object('moment', moment,
-                 'breakers', (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'identity', identity,
-                         'kind', kind, 'until_in', extract(epoch FROM breaker_until(kind, until, moment) - moment),
-                         'probe_in', extract(epoch FROM bounded_until(probe_until, interval '20 minutes', moment) - moment), 'reason', reason, 'error', error,
-                         'trips', trips, 'version', version)), '[]') FROM provider_breakers),
-                 'used', (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'window', time_window,
-                         'used', used)), '[]') FROM provider_quota
-                     WHERE (time_window = 'day' AND starts_at = day) OR (time_window = 'month' AND starts_at = month)),
-                 'spent_usd', (SELECT coalesce(sum(usd), 0) FROM fleet_spending
-                     WHERE fleet_spending.month = (starts.month AT TIME ZONE 'UTC')::date),
-                 'day_ends_in', extract(epoch FROM day + interval '1 day' - moment),
-                 'month_ends_in', extract(epoch FROM
-                     ((month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC' - moment))::text
-             FROM starts",
+    pub async fn calls(&self) -> Result<CallSnapshot, StoreError> {
+        let rows = sqlx::query(
+            "WITH clock AS (SELECT moment, date_trunc('day', moment, 'UTC') AS day, date_trunc('month', moment, 'UTC') AS month
+                 FROM clock_timestamp() AS moment)
+             SELECT clock.moment, provider, identity, state, reason, trips, version,
+                 CASE WHEN q.day >= (clock.day AT TIME ZONE 'UTC')::date THEN day_calls ELSE 0 END AS day_calls,
+                 CASE WHEN q.month >= (clock.month AT TIME ZONE 'UTC')::date THEN month_calls ELSE 0 END AS month_calls,
+                 CASE WHEN q.month >= (clock.month AT TIME ZONE 'UTC')::date THEN usd ELSE 0 END::float8 AS usd,
+                 extract(epoch FROM greatest(bounded_until(until,
+                     CASE state WHEN 'exhausted' THEN interval '36 days' ELSE interval '2 days' END, moment),
+                     bounded_until(probe_until, interval '1 hour', moment)) - moment)::float8 AS until_in,
+                 extract(epoch FROM clock.day + interval '1 day' - moment)::float8 AS day_ends_in,
+                 extract(epoch FROM ((clock.month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC' - moment)::float8
+                     AS month_ends_in
+             FROM clock LEFT JOIN provider_quota AS q ON true",
         )
-        .fetch_one(&self.pool)
+        .fetch_all(&self.pool)
         .await?;
-        let snapshot: FleetSnapshotRow = serde_json::from_str(&text)
-            .map_err(|error| StoreError::Corrupt { detail: format!("the fleet's state: {error}") })?;
-        self.server_clock.learn(snapshot.moment);
-        Ok(snapshot.into())
+        let mut snapshot = CallSnapshot::default();
+        for row in &rows {
+            self.server_clock.learn(row.try_get("moment")?);
+            snapshot.day_ends_in = span(row.try_get("day_ends_in")?);
+            snapshot.month_ends_in = span(row.try_get("month_ends_in")?);
+            // Without providers there is one row of the clock only.
+            let Some(provider) = row.try_get::<Option<String>, _>("provider")? else { continue };
+            if provider == ALL_PROVIDERS {
+                snapshot.spent_usd = row.try_get("usd")?;
+                continue;
+            }
+            let count = |name| Ok::<_, StoreError>(u64::try_from(row.try_get::<i64, _>(name)?).unwrap_or(0));
+            let (day, month) = (count("day_calls")?, count("month_calls")?);
+            let identity = row.try_get("identity")?;
+            snapshot.providers.push(ProviderCalls { provider, identity, day, month, breaker: breaker(row)? });
+        }
+        Ok(snapshot)
     }
 
-    /// Notified when this process, or another one while listening, changed a breaker.
+    /// Notified when this process reset a breaker.
     pub fn fleet_changed(&self) -> Arc<tokio::sync::Notify> {
         Arc::clone(&self.wake_fleet)
     }
@@ -402,65 +314,34 @@ impl Store {
     }
 }
 
-async fn read_breaker<'c>(
-    executor: impl Executor<'c, Database = Postgres>,
-    provider: &str,
-    identity: &str,
-) -> Result<Option<SharedBreaker>, StoreError> {
-    sqlx::query(
-        "SELECT kind, extract(epoch FROM breaker_until(kind, until) - clock_timestamp())::float8 AS until_in,
-             extract(epoch FROM bounded_until(probe_until, interval '20 minutes') - clock_timestamp())::float8 AS probe_in,
-                 reason, error, trips, version
-         FROM provider_breakers WHERE provider = $1 AND identity = $2",
-    )
-    .bind(provider)
-    .bind(identity)
-    .fetch_optional(executor)
-    .await?
-    .as_ref()
-    .map(breaker)
-    .transpose()
-}
+/// The row of the table with the money of all providers.
+const ALL_PROVIDERS: &str = "*";
 
 fn span(seconds: Option<f64>) -> Duration {
     Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }
 
-fn probe_span(seconds: Option<f64>) -> Option<Duration> {
-    seconds.filter(|seconds| *seconds > 0.0).map(|seconds| span(Some(seconds)))
-}
-
-fn answer(row: &PgRow) -> Result<LeaseAnswer, StoreError> {
-    let seconds = |name: &str| Ok::<_, StoreError>(span(row.try_get(name)?));
+fn answer(row: &PgRow) -> Result<CallAnswer, StoreError> {
     let decision: String = row.try_get("decision")?;
-    let slots: i32 = row.try_get("turns")?;
+    let wait = span(row.try_get("wait")?);
     let decision = match decision.as_str() {
-        "granted" => LeaseDecision::Granted {
-            slots: u32::try_from(slots).unwrap_or(0),
-            first_in: seconds("first_in")?,
-            day_ends_in: seconds("day_ends_in")?,
-            leased_for: row.try_get("leased_for")?,
-            probe: row.try_get("is_probe")?,
-        },
-        "rate" => LeaseDecision::NotBefore(seconds("first_in")?),
-        "breaker" => LeaseDecision::LeftAlone,
-        "day" => LeaseDecision::Limited(Limit::Day, seconds("day_ends_in")?),
-        "month" => LeaseDecision::Limited(Limit::Month, seconds("month_ends_in")?),
-        "cap" => LeaseDecision::Limited(Limit::Cap, seconds("month_ends_in")?),
-        other => return Err(StoreError::Corrupt { detail: format!("the answer to a lease: {other}") }),
+        "taken" => CallDecision::Taken { at: row.try_get("taken_at")?, probe: row.try_get("is_probe")? },
+        "rate" => CallDecision::Later(wait),
+        "breaker" => CallDecision::Refused,
+        "day" => CallDecision::Limited(Limit::Day, wait),
+        "month" => CallDecision::Limited(Limit::Month, wait),
+        "cap" => CallDecision::Limited(Limit::Cap, wait),
+        other => return Err(StoreError::Corrupt { detail: format!("the answer to a call: {other}") }),
     };
-    Ok(LeaseAnswer { decision, breaker: breaker(row)? })
+    Ok(CallAnswer { decision, breaker: breaker(row)? })
 }
 
 fn breaker(row: &PgRow) -> Result<SharedBreaker, StoreError> {
-    let kind: String = row.try_get("kind")?;
-    let trips: i32 = row.try_get("trips")?;
+    let (state, trips): (String, i32) = (row.try_get("state")?, row.try_get("trips")?);
     Ok(SharedBreaker {
-        kind: BreakerKind::parse(&kind)?,
+        state: GateState::parse(&state)?,
         until_in: span(row.try_get("until_in")?),
-        probe_in: probe_span(row.try_get("probe_in")?),
         reason: row.try_get("reason")?,
-        error: row.try_get("error")?,
         trips: u32::try_from(trips).unwrap_or(0),
         version: row.try_get("version")?,
     })

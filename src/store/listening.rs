@@ -1,14 +1,12 @@
-//! Receives `NOTIFY` messages of other processes on one connection.
-//!
-//! To add a channel, listen to it in [`Store::listen`] and wake its waiting tasks in [`Listener::receive`].
+//! Receives `NOTIFY` messages about the domain lists from other processes, on one connection.
 
 use std::time::Duration;
 
-use sqlx::postgres::{PgListener, PgNotification, PgPoolOptions};
+use sqlx::postgres::{PgListener, PgPoolOptions};
 
 use tokio::time::timeout;
 
-use super::{Store, StoreError, domains, fleet, pool};
+use super::{Store, StoreError, domains, pool};
 
 /// Silence after which the connection is tested: a firewall may drop it unnoticed.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -21,27 +19,23 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Waits for a change by another process and notifies the waiting tasks. After a reconnect it notifies all, because
-    /// messages may be lost.
+    /// Waits for a change by another process and notifies the waiting tasks, also after a reconnect, because messages may
+    /// be lost.
     ///
     /// # Errors
     /// If the connection is lost and cannot be replaced; call [`Store::listen`] again.
     pub async fn receive(&mut self) -> Result<(), StoreError> {
-        let notification = loop {
+        loop {
             // Cancel-safe: received messages are kept for the next call.
             match timeout(SILENCE, self.listener.try_recv()).await {
-                Ok(notification) => break notification?,
+                Ok(notification) => {
+                    notification?;
+                    self.store.wake_rules.notify_one();
+                    return Ok(());
+                }
                 Err(_elapsed) => self.is_there().await?,
             }
-        };
-        let channel = notification.as_ref().map(PgNotification::channel);
-        if channel != Some(fleet::CHANNEL) {
-            self.store.wake_rules.notify_one();
         }
-        if channel != Some(domains::CHANNEL) {
-            self.store.wake_fleet.notify_one();
-        }
-        Ok(())
     }
 
     async fn is_there(&mut self) -> Result<(), StoreError> {
@@ -64,11 +58,10 @@ impl Store {
             None => error.into(),
         };
         let mut listener = PgListener::connect_with(&own).await.map_err(direct)?;
-        let listening = timeout(ROUND_TRIP, listener.listen_all([domains::CHANNEL, fleet::CHANNEL])).await;
+        let listening = timeout(ROUND_TRIP, listener.listen(domains::CHANNEL)).await;
         listening.unwrap_or_else(|_elapsed| Err(pool::silence())).map_err(direct)?;
         // Earlier changes are read now; later ones are notified.
         self.wake_rules.notify_one();
-        self.wake_fleet.notify_one();
         Ok(Some(Listener { listener, store: self.clone() }))
     }
 }

@@ -36,7 +36,6 @@ mod schema;
 mod server_clock;
 mod session;
 mod shedding;
-mod together;
 mod tokens;
 mod usage;
 mod webhooks;
@@ -57,7 +56,7 @@ use self::pool::{BoundedPool, LastBrokenConnection, LastCancellation};
 use self::server_clock::{CommonClock, ServerClock, SteadyClock};
 use self::session::connect_options;
 
-pub use answers::{AnswerKey, AnswerLookup, AnswerNote, CachedAnswer};
+pub use answers::{AnswerKey, CachedAnswer};
 pub use audit::AuditEntry;
 pub use cleanup::CleanupReport;
 pub use commit::{ClaimCommit, Commit, CommitOutcome, EvidenceClaimRow};
@@ -72,10 +71,10 @@ pub use evidence::{RecentItem, Source};
 pub use external::{ExternalDatabase, ExternalError, ExternalSettings, ReadQuery};
 pub use feeds::{ClaimedFeed, FeedEntryRow, FeedFreshness, FeedReading, FeedSearch, FoundEntry, WantedFeeds};
 pub use fleet::{
-    BreakerKind, FleetConnection, FleetSnapshot, LeaseAnswer, LeaseDecision, LeaseTerms, Limit, Opening,
-    ReturnedPermits, SharedBreaker,
+    CallAnswer, CallDecision, CallEnd, CallOutcome, CallSnapshot, CallTerms, GateState, Limit, ProviderCalls,
+    SharedBreaker,
 };
-pub use hosts::{HostLease, HostPlace, HostTerms, RobotsLookup};
+pub use hosts::HostVisit;
 pub use http_sessions::{NewSession, SessionOrigin, SessionToken, StoredSession};
 pub use items::{DonePhase, ItemFilter, ItemSummary, Page, RunStart, StoredEvidence, StoredItem};
 pub use knowledge::{EvidenceIndex, EvidenceUse, NearEvidence, NearestQuery, SeedRow};
@@ -91,7 +90,7 @@ pub use rescore::{
 pub use schema::{MigrationReport, VectorMemory};
 pub use server_clock::{LaterClock, MAX_CLOCK_DIFFERENCE};
 pub use tokens::{NewToken, StoredToken};
-pub use usage::{Batch, ProviderUsage, UsageDelta};
+pub use usage::{ProviderUsage, UsageDelta};
 pub use webhooks::{
     DeadWebhookMessage, DeadWebhooks, Webhook, WebhookBatch, WebhookDraft, WebhookMessage, WebhookOutcome,
     WebhookState, WebhookTotals,
@@ -142,9 +141,6 @@ pub struct Store {
     server_clock: ServerClock,
     fresh: Arc<outbox::FreshMessages>,
     counted_stems: Arc<feeds::CountedStems>,
-    answer_lookups: answers::AnswerLookups,
-    host_leases: hosts::Leases,
-    robots_lookups: hosts::RobotsLookups,
 }
 
 impl Store {
@@ -270,9 +266,6 @@ impl Store {
             .connect_lazy_with(options);
         let pool = BoundedPool::new(pool, settings.statement_timeout, settings.acquire_timeout, cuts);
         Self {
-            answer_lookups: answers::answer_lookups(pool.clone(), embedded),
-            host_leases: hosts::leases(pool.clone()),
-            robots_lookups: hosts::robots_lookups(pool.clone()),
             tested,
             server_clock: ServerClock::default(),
             fresh: Arc::default(),
@@ -289,7 +282,7 @@ impl Store {
         }
     }
 
-    /// Returns the later of this machine's clock and the database's, as last read by [`Store::fleet`].
+    /// Returns the later of this machine's clock and the database's, as last read by [`Store::calls`].
     pub fn later_clock(&self, own: Arc<dyn Clock>) -> LaterClock {
         LaterClock::new(own, self.server_clock.clone())
     }

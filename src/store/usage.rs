@@ -1,6 +1,6 @@
 //! Calls, errors and cost of providers per day and hour.
 //!
-//! Each batch of figures has an id and is added once, even if a lost reply repeats the write. Times are UTC.
+//! For display; no limit depends on them. Times are UTC.
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::Serialize;
@@ -8,24 +8,10 @@ use sqlx::Row as _;
 
 use super::{Store, StoreError};
 
-/// Figures that are added only once.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Batch<T> {
-    /// Unique over all processes.
-    pub id: String,
-    pub figures: T,
-}
-
-impl<T> Batch<T> {
-    pub fn new(figures: T) -> Self {
-        Self { id: format!("{:032x}", rand::random::<u128>()), figures }
-    }
-}
-
 /// Counters since the last flush.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct UsageDelta {
-    pub provider: String,
+    pub provider: &'static str,
     pub requests: u64,
     pub errors: u64,
     pub usd: f64,
@@ -41,18 +27,16 @@ pub struct ProviderUsage {
 }
 
 impl Store {
-    /// Adds the counters of one process, once per batch.
-    pub async fn add_usage(&self, now: DateTime<Utc>, batch: &Batch<Vec<UsageDelta>>) -> Result<(), StoreError> {
-        if batch.figures.is_empty() {
+    /// Adds the counters of one process.
+    pub async fn add_usage(&self, now: DateTime<Utc>, figures: &[UsageDelta]) -> Result<(), StoreError> {
+        if figures.is_empty() {
             return Ok(());
         }
         sqlx::query(
-            "WITH new AS (INSERT INTO counted_batches (batch) VALUES ($4) ON CONFLICT DO NOTHING RETURNING batch),
-             given AS MATERIALIZED (
+            "WITH given AS MATERIALIZED (
                  SELECT provider, requests, errors, usd
                  FROM jsonb_to_recordset($1::jsonb) AS row(provider text, requests bigint, errors bigint,
-                     usd double precision)
-                 WHERE EXISTS (SELECT FROM new)),
+                     usd double precision)),
              hourly AS (
                  INSERT INTO provider_hours AS stored (provider, hour, requests, errors, usd)
                  SELECT provider, date_trunc('hour', $3::timestamptz), requests, errors, usd FROM given ORDER BY provider
@@ -63,10 +47,9 @@ impl Store {
              ON CONFLICT (provider, day) DO UPDATE SET requests = stored.requests + excluded.requests,
                  errors = stored.errors + excluded.errors, usd = stored.usd + excluded.usd",
         )
-        .bind(super::commit::rows(&batch.figures)?)
+        .bind(super::commit::rows(figures)?)
         .bind(now.date_naive())
         .bind(now)
-        .bind(&batch.id)
         .execute(&self.pool)
         .await?;
         Ok(())
@@ -97,9 +80,5 @@ impl Store {
             });
         }
         Ok(usage)
-    }
-
-    pub async fn month_spend(&self, now: DateTime<Utc>) -> Result<f64, StoreError> {
-        Ok(self.usage(now).await?.iter().map(|row| row.usd_month).sum())
     }
 }

@@ -394,12 +394,6 @@ metrics! {
         "0 closed, 1 half open (being tried), 2 open (not asked).";
     PROVIDER_CIRCUIT_OPENS = Counter, Count, "provider_circuit_opens_total", [PROVIDER, label("reason", OPEN_REASONS)],
         "Times a provider was put to rest, by reason.";
-    PROVIDER_TURNS_LEASED = Counter, Count, "provider_turns_leased_total", [PROVIDER],
-        "Slots that this process leased from the fleet's rate, quotas and money.";
-    PROVIDER_TURNS_LOST = Counter, Count, "provider_turns_lost_total", [PROVIDER],
-        "Leased slots that passed before a call used them; quotas and money are given back.";
-    PROVIDER_STATES_LEARNT = Counter, Count, "provider_states_learnt_total", [PROVIDER, label("state", PROVIDER_STATES)],
-        "States of providers that this process learnt from others, by state.";
     PROVIDER_COST = Counter, Usd, "provider_cost_usd_total", [PROVIDER], "US dollars spent on calls, by the configured prices.";
     SPEND = Gauge, Usd, "spend_usd", [label("period", &["day", "month"])], "US dollars all processes spent today and this month.";
     SPEND_LIMIT = Gauge, Usd, "spend_limit_usd", [label("period", &["day", "month"])],

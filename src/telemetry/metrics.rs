@@ -204,21 +204,6 @@ pub fn provider_circuit_opened(provider: &str, reason: &str) {
     count(&c::PROVIDER_CIRCUIT_OPENS, [("provider", provider), ("reason", reason)], 1);
 }
 
-/// Permits were leased from the shared limit.
-pub fn provider_turns_leased(provider: &str, slots: u32) {
-    count(&c::PROVIDER_TURNS_LEASED, [("provider", provider)], u64::from(slots));
-}
-
-/// Leased permits expired unused.
-pub fn provider_turns_lost(provider: &str, slots: u32) {
-    count(&c::PROVIDER_TURNS_LOST, [("provider", provider)], u64::from(slots));
-}
-
-/// Another process reported this state, one of [`c::PROVIDER_STATES`].
-pub fn provider_state_learnt(provider: &str, state: &str) {
-    count(&c::PROVIDER_STATES_LEARNT, [("provider", provider), ("state", state)], 1);
-}
-
 /// Adds the cost of a call in millionths of a dollar, because exporter counters are integers; the exporter shows
 /// dollars.
 pub fn provider_cost(provider: &str, usd: f64) {

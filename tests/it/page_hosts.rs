@@ -1,30 +1,19 @@
-//! The leases of hosts, over two clients of one Postgres.
+//! The pauses of hosts, over two clients of one Postgres.
 
 use std::time::Duration;
 
 use corroborate::domain::{Clock as _, SystemClock};
-use corroborate::store::{HostLease, HostPlace, HostTerms, RobotsLookup, Store};
+use corroborate::store::{HostVisit, Store};
 use sqlx::PgPool;
 
 use crate::support::database;
 
+const HOST: &str = "news.example";
 const PAUSE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_mins(1);
 
-const TERMS: HostTerms<'static> = HostTerms {
-    host: "news.example",
-    places: 100,
-    pause: PAUSE,
-    patience: Duration::from_mins(1),
-    hold: Duration::from_mins(1),
-};
-
-async fn clients() -> Option<[Store; 2]> {
-    let (clients, _) = clients_and_rows().await?;
-    Some(clients)
-}
-
-/// The same with the tables they share.
-async fn clients_and_rows() -> Option<([Store; 2], PgPool)> {
+/// Two clients, and the tables that they share.
+async fn clients() -> Option<([Store; 2], PgPool)> {
     let url = database::empty_database().await?;
     let first = database::connect(&url).await;
     first.migrate().await.unwrap();
@@ -32,69 +21,53 @@ async fn clients_and_rows() -> Option<([Store; 2], PgPool)> {
     Some(([first, database::connect(&url).await], rows))
 }
 
-async fn granted(store: &Store, terms: &HostTerms<'_>) -> (Duration, HostPlace) {
-    match store.lease_host(terms).await.unwrap() {
-        HostLease::Granted { first_in, place } => (first_in, place),
+async fn granted(store: &Store, host: &str) -> Duration {
+    match store.visit_host(host, PAUSE, PATIENCE).await.unwrap() {
+        HostVisit::In(wait) => wait,
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
 async fn racing_clients_never_get_the_same_moment_at_a_host() {
-    let Some(clients) = clients().await else { return };
+    let Some((clients, _)) = clients().await else { return };
     let begun = std::time::Instant::now();
-    let all = (0..20).map(|number| granted(&clients[number % 2], &TERMS));
-    let mut waits: Vec<Duration> = futures::future::join_all(all).await.into_iter().map(|(wait, _)| wait).collect();
+    let all = (0..20).map(|number| granted(&clients[number % 2], HOST));
+    let mut waits: Vec<Duration> = futures::future::join_all(all).await;
     waits.sort();
     // Each is counted from its own answer, and all of them have come.
     let late = begun.elapsed();
     for (number, wait) in (0..).zip(&waits) {
         assert!(*wait + late >= PAUSE * number && *wait <= PAUSE * number, "{waits:?}, all within {late:?}");
     }
-    let (other, _) = granted(&clients[0], &HostTerms { host: "other.example", ..TERMS }).await;
-    assert_eq!(other, Duration::ZERO, "another host has a calendar of its own");
+    assert_eq!(granted(&clients[0], "other.example").await, Duration::ZERO, "another host has its own pauses");
 }
 
 #[tokio::test]
 async fn what_comes_too_late_is_not_taken() {
-    let Some([first, second]) = clients().await else { return };
-    granted(&first, &TERMS).await;
-    let hasty = HostTerms { patience: Duration::from_millis(100), ..TERMS };
+    let Some(([first, second], _)) = clients().await else { return };
+    granted(&first, HOST).await;
     for _ in 0..5 {
-        let HostLease::NotBefore(wait) = second.lease_host(&hasty).await.unwrap() else { panic!("nothing is free") };
-        assert!(wait <= PAUSE, "{wait:?}: those that were refused took nothing");
+        let hasty = second.visit_host(HOST, PAUSE, Duration::from_millis(100)).await.unwrap();
+        assert_eq!(hasty, HostVisit::Late);
     }
-}
-
-#[tokio::test]
-async fn places_are_shared_given_back_and_lapse_with_a_killed_process() {
-    let Some([first, second]) = clients().await else { return };
-    let terms = HostTerms { places: 2, pause: Duration::from_millis(1), ..TERMS };
-    let (_, place) = granted(&first, &terms).await;
-    let brief = HostTerms { hold: Duration::from_secs(3), ..terms };
-    granted(&second, &brief).await;
-    let HostLease::Full(lapses_in) = second.lease_host(&terms).await.unwrap() else { panic!("two are under way") };
-    assert!(lapses_in <= Duration::from_millis(3_050), "{lapses_in:?}");
-    first.give_host_back(terms.host, place).await.unwrap();
-    granted(&second, &terms).await;
-    tokio::time::sleep(lapses_in + Duration::from_millis(50)).await;
-    granted(&first, &terms).await;
-    assert!(matches!(first.lease_host(&terms).await.unwrap(), HostLease::Full(_)));
+    let next = granted(&second, HOST).await;
+    assert!(next <= PAUSE, "{next:?}: those that were refused took nothing");
 }
 
 #[tokio::test]
 async fn the_longer_of_two_rests_counts_for_everybody() {
-    let Some([first, second]) = clients().await else { return };
-    first.rest_host(TERMS.host, Duration::from_mins(30)).await.unwrap();
-    second.rest_host(TERMS.host, Duration::from_secs(30)).await.unwrap();
-    let HostLease::Resting(rest) = second.lease_host(&TERMS).await.unwrap() else { panic!("it rests") };
+    let Some(([first, second], _)) = clients().await else { return };
+    first.rest_host(HOST, Duration::from_mins(30)).await.unwrap();
+    second.rest_host(HOST, Duration::from_secs(30)).await.unwrap();
+    let HostVisit::Resting(rest) = second.visit_host(HOST, PAUSE, PATIENCE).await.unwrap() else { panic!("it rests") };
     assert!(rest > Duration::from_mins(29) && rest <= Duration::from_mins(30), "{rest:?}");
 }
 
 #[tokio::test]
 async fn hosts_that_nobody_fetches_from_are_forgotten() {
-    let Some(([store, _], rows)) = clients_and_rows().await else { return };
-    granted(&store, &TERMS).await;
+    let Some(([store, _], rows)) = clients().await else { return };
+    granted(&store, HOST).await;
     let now = SystemClock.now();
     assert_eq!(store.cleanup(now).await.unwrap().provider_state, 0);
     sqlx::query("UPDATE page_hosts SET next_at = now() - interval '3 days'").execute(&rows).await.unwrap();
@@ -102,37 +75,19 @@ async fn hosts_that_nobody_fetches_from_are_forgotten() {
     assert_eq!(store.cleanup(now).await.unwrap().provider_state, 1);
 }
 
-/// What a clock of the database that was an hour ahead left behind.
+/// What a clock of the database that was hours ahead left in the table.
 #[tokio::test]
 async fn host_is_usable_when_the_database_clock_was_set_back() {
-    let Some(([store, _], rows)) = clients_and_rows().await else { return };
-    let brief = HostTerms { places: 1, patience: Duration::from_secs(5), ..TERMS };
-    granted(&store, &brief).await;
-    for left in [
-        "next_at = now() + interval '1 hour', places = '{}'",
-        "next_at = now(), places = ARRAY[now() + interval '1 hour']",
-        "next_at = now(), places = '{}', rests_until = now() + interval '2 hours'",
-    ] {
+    let Some(([store, _], rows)) = clients().await else { return };
+    granted(&store, HOST).await;
+    for left in ["next_at = now() + interval '2 hours'", "next_at = now(), rests_until = now() + interval '2 hours'"] {
         let left = format!("UPDATE page_hosts SET {left}");
         sqlx::query(sqlx::AssertSqlSafe(left.clone())).execute(&rows).await.unwrap();
-        let lease = store.lease_host(&brief).await.unwrap();
-        assert!(matches!(lease, HostLease::Granted { .. }), "{left}: {lease:?}");
+        let visit = store.visit_host(HOST, PAUSE, PATIENCE).await.unwrap();
+        assert!(matches!(visit, HostVisit::In(_)), "{left}: {visit:?}");
     }
     // A rest that the host asked for lasts as long as the longest one, an hour.
     sqlx::query("UPDATE page_hosts SET rests_until = now() + interval '55 minutes'").execute(&rows).await.unwrap();
-    assert!(matches!(store.lease_host(&brief).await.unwrap(), HostLease::Resting(_)));
-    // A site that another process asks about, and one that is known.
-    let site = "https://news.example";
-    let patience = Duration::from_secs(5);
-    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Ask);
-    assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Asked);
-    for left in ["asked_until = now() + interval '1 hour'", "expires_at = now() + interval '3 days'"] {
-        let left = format!("UPDATE page_robots SET {left}");
-        sqlx::query(sqlx::AssertSqlSafe(left.clone())).execute(&rows).await.unwrap();
-        sqlx::query("UPDATE page_robots SET asked_until = now() WHERE expires_at IS NOT NULL")
-            .execute(&rows)
-            .await
-            .unwrap();
-        assert_eq!(store.look_at_robots(site, patience).await.unwrap(), RobotsLookup::Ask, "{left}");
-    }
+    let visit = store.visit_host(HOST, PAUSE, PATIENCE).await.unwrap();
+    assert!(matches!(visit, HostVisit::Resting(_)), "{visit:?}");
 }

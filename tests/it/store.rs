@@ -9,8 +9,8 @@ use corroborate::domain::rules::{DomainList, DomainRule};
 use corroborate::domain::verdict::{Phase, SourceType, Tier, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    Batch, CleanupReport, CommitOutcome, EvidenceIndex as _, FeedSearch, ItemFilter, NearestQuery, OutboxBatch,
-    OutboxDraft, OutboxState, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
+    CleanupReport, CommitOutcome, EvidenceIndex as _, FeedSearch, ItemFilter, NearestQuery, OutboxBatch, OutboxDraft,
+    OutboxState, Store, StoreError, TableQueue, UsageDelta, WantedFeeds,
 };
 
 use self::written::{
@@ -260,12 +260,8 @@ async fn domain_rules_are_recorded_and_installed_once(store: &Store) {
 }
 
 async fn usage_adds_up(store: &Store) {
-    let delta = |requests, usd| Batch::new(vec![UsageDelta { provider: "brave".into(), requests, errors: 1, usd }]);
-    store.add_usage(day(0), &delta(2, 0.5)).await.unwrap();
-    let batch = delta(3, 0.25);
-    for _ in 0..2 {
-        // The second time as after an answer that was lost.
-        store.add_usage(day(0), &batch).await.unwrap();
+    for (requests, usd) in [(2, 0.5), (3, 0.25)] {
+        store.add_usage(day(0), &[UsageDelta { provider: "brave", requests, errors: 1, usd }]).await.unwrap();
     }
     let usage = store.usage(day(0)).await.unwrap();
     assert_eq!((usage[0].calls_today, usage[0].errors_today), (5, 2));

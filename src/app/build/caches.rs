@@ -9,10 +9,8 @@ use serde_json::Value;
 use super::{OutboundObserver, observer};
 use crate::cache::{
     AnswerCache, AnswerCacheSettings, FactCheckCache, Form, PageCache, PageCacheSettings, SearchCache, SharedLevel,
-    WriteBehind,
 };
 use crate::config::Config;
-use crate::domain::Clock;
 use crate::pipeline::PreparedPage;
 use crate::providers::Answer;
 use crate::store::Store;
@@ -23,9 +21,8 @@ const FACT_CHECK_ENTRIES: u64 = 10_000;
 pub(super) struct Caches<'a> {
     pub(super) config: &'a Config,
     pub(super) usage: &'a Arc<OutboundObserver>,
-    pub(super) clock: &'a Arc<dyn Clock>,
     /// The shared level in the store. `None`: each process caches alone.
-    pub(super) fleet: Option<(&'a Store, &'a WriteBehind)>,
+    pub(super) store: Option<&'a Store>,
 }
 
 impl Caches<'_> {
@@ -62,8 +59,7 @@ impl Caches<'_> {
     }
 
     fn level<A>(&self, form: Form<A>) -> Option<SharedLevel<A>> {
-        let (store, behind) = self.fleet?;
-        Some(SharedLevel::new(store.clone(), behind.clone(), Arc::clone(self.clock), form))
+        self.store.map(|store| SharedLevel::new(store.clone(), form))
     }
 }
 

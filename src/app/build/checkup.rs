@@ -22,7 +22,6 @@ use crate::inference::remote::Patience;
 use crate::inference::translation::{self, Translator};
 use crate::inference::{Embedder, Fallback, Models};
 use crate::outbound::HttpClient;
-use crate::outbound::ledger::{Ledger, LocalLedger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::pipeline::{RulesHandle, SearchProviders};
 use crate::store::Store;
@@ -85,7 +84,7 @@ impl Checkup {
     /// Stores the calls as usage, because providers count them too.
     pub async fn close(self) {
         if let Some(store) = &self.store {
-            let counted = store.add_usage(self.clock.now(), &self.usage.hand_over()).await;
+            let counted = store.add_usage(self.clock.now(), &self.usage.take()).await;
             if let Err(error) = counted {
                 tracing::warn!(%error, "doctor calls could not be counted");
             }
@@ -114,14 +113,10 @@ async fn outside(
             return Clients { providers: Err(failed()), translator: Err(failed()), language_model: None };
         }
     };
-    let ledger: Arc<dyn Ledger> = match store {
-        Some(store) => Arc::new(StoreLedger::new(store.clone())),
-        None => Arc::new(LocalLedger::new(Arc::clone(clock))),
-    };
     let followers = Mutex::default();
-    let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &followers };
+    let gates = Gates { config, http: &http, clock, usage, store, followers: &followers };
     // Built first, so that a failed provider does not hide them. No cache, so each service is called.
-    let caches = Caches { config, usage, clock, fleet: None };
+    let caches = Caches { config, usage, store: None };
     let language_model = language_model::build(&config.llm, &gates, caches.language_model());
     let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
     let providers = timeout(limit, Box::pin(searches(gates, store, embedder))).await;

@@ -8,16 +8,17 @@ use std::time::Duration;
 use super::{OutboundObserver, observer};
 use crate::config::{ApiKey, Config, ProviderConfig};
 use crate::domain::Clock;
-use crate::outbound::ledger::Ledger;
 use crate::outbound::{BreakerSync, Fleet, Gate, GateSettings, HttpClient, Identity, NoObserver};
 use crate::providers::{Storage, profile};
+use crate::store::Store;
 
 pub(super) struct Gates<'a> {
     pub(super) config: &'a Config,
     pub(super) http: &'a HttpClient,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) usage: &'a Arc<OutboundObserver>,
-    pub(super) ledger: &'a Arc<dyn Ledger>,
+    /// `None`: the limits of this process.
+    pub(super) store: Option<&'a Store>,
     pub(super) followers: &'a Mutex<Vec<BreakerSync>>,
 }
 
@@ -59,7 +60,7 @@ impl Gates<'_> {
     pub(super) fn unobserved(&self, settings: GateSettings) -> Gate {
         let translate = &self.config.translate;
         let identity = identity(translate.base_url.as_ref(), translate.api_key.as_ref());
-        let fleet = Fleet { identity, ..Fleet::alone(Arc::clone(self.clock)) };
+        let fleet = Fleet { identity, ..Fleet::default() };
         Gate::in_fleet(settings, self.http.clone(), Arc::clone(self.clock), Arc::new(NoObserver), fleet)
     }
 
@@ -79,7 +80,7 @@ impl Gates<'_> {
     }
 
     fn fleet(&self) -> Fleet {
-        Fleet::at(Arc::clone(self.ledger))
+        Fleet { store: self.store.cloned(), ..Fleet::default() }
     }
 
     fn shared(&self, settings: GateSettings, fleet: Fleet) -> Gate {

@@ -14,7 +14,6 @@ use crate::cache::AnswerCache;
 use crate::config::{Config, LlmConfig};
 use crate::domain::Clock;
 use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses};
-use crate::outbound::ledger::{Ledger, LocalLedger};
 use crate::outbound::{GateSettings, HttpClient};
 
 /// Consecutive failures that open the breaker for [`REST`].
@@ -69,9 +68,8 @@ pub(super) fn of_process(
         return Ok(None);
     }
     let http = HttpClient::live(&config.fetch.user_agent).map_err(|error| setup("the HTTP client", error))?;
-    let ledger: Arc<dyn Ledger> = Arc::new(LocalLedger::new(Arc::clone(clock)));
-    let gates = Gates { config, http: &http, clock, usage, ledger: &ledger, followers: &Mutex::default() };
-    let caches = Caches { config, usage, clock, fleet: None };
+    let gates = Gates { config, http: &http, clock, usage, store: None, followers: &Mutex::default() };
+    let caches = Caches { config, usage, store: None };
     Ok(build(&config.llm, &gates, caches.language_model()))
 }
 

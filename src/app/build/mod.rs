@@ -28,7 +28,6 @@ use self::settings::{page_settings, settings};
 use super::observers::{OutboundObserver, QueueObserver};
 use super::{App, AppError, OpenStore, Upkeep};
 use crate::broker::{AmqpNames, AmqpQueue, AmqpSettings, Clocks, Queue};
-use crate::cache::WriteBehind;
 use crate::config::Config;
 use crate::domain::clock::{FixedClock, ShiftedClock};
 use crate::domain::rules::DomainRules;
@@ -37,7 +36,6 @@ use crate::inference::languages::advice;
 use crate::inference::remote::Patience;
 use crate::inference::translation::{self, Translator};
 use crate::inference::{Fallback, Models};
-use crate::outbound::ledger::{Ledger, StoreLedger};
 use crate::outbound::pages::{PageFetcher, PageSource};
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
@@ -163,7 +161,6 @@ struct Assembled {
     queue: Arc<dyn Queue>,
     usage: Arc<OutboundObserver>,
     followers: Vec<BreakerSync>,
-    behind: WriteBehind,
 }
 
 /// Opens the store and builds the parts on it. Closes the store on an error.
@@ -187,14 +184,13 @@ pub(super) async fn open(
         _ => assemble(&config, &purpose, &exchanges, &store, outside, steps, &supervisor).await,
     };
     match assembled {
-        Ok(Assembled { services, queue, usage, followers, behind }) => Ok(App {
+        Ok(Assembled { services, queue, usage, followers }) => Ok(App {
             config,
             store,
             services,
             queue,
             usage,
             followers,
-            behind,
             supervisor,
             _close_on_drop: close_on_drop,
             opened,
@@ -224,17 +220,16 @@ async fn assemble(
     let rules = Arc::new(RulesHandle::new(rules, Some(version)));
     let usage = Arc::new(OutboundObserver::default());
     seeds::install(store, &models.embedder).await?;
-    let (ledger, followers): (Arc<dyn Ledger>, _) = (Arc::new(StoreLedger::new(store.clone())), Mutex::default());
+    let followers = Mutex::default();
     let pages = PageFetcher::new(page_settings(config), pages).map_err(|error| setup("the page fetcher", error))?;
     // A replay sends no requests to hosts.
     let pages = if matches!(exchanges, Exchanges::Replay(_)) { pages } else { pages.in_fleet(store) };
     let pages = Arc::new(pages.observed_by(Arc::clone(&usage) as _));
     let parsers: Arc<Parsers> = Arc::default();
     supervisor.spawn("page parsing", supervisor.closing(), Arc::clone(&parsers).watch(supervisor.closing().clone()));
-    let gates = Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers };
-    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
+    let gates = Gates { config, http: &http, clock: &clock, usage: &usage, store: Some(store), followers: &followers };
     let is_live = matches!(exchanges, Exchanges::Live);
-    let caches = Caches { config, usage: &usage, clock: &clock, fleet: is_live.then_some((store, &behind)) };
+    let caches = Caches { config, usage: &usage, store: is_live.then_some(store) };
     let language_model = language_model::build(&config.llm, &gates, caches.language_model());
     let translator = translation::configured(&config.translate, language_model.as_ref(), &|one| gates.unobserved(one));
     let parts = Parts { gates, store, embedder: &models.embedder, pages: &pages, parsers: &parsers, rules: &rules };
@@ -274,9 +269,8 @@ async fn assemble(
     if is_daemon {
         log_parts(&services);
     }
-    supervisor.spawn("the answer writer", &behind.stopping(), behind.clone().run());
     let queue = queue(config, purpose, store, clock, supervisor, None).await?;
-    Ok(Assembled { services, queue, usage, followers, behind })
+    Ok(Assembled { services, queue, usage, followers })
 }
 
 /// Builds what an administrative command needs: the store, the domain lists and the queue.
@@ -302,10 +296,8 @@ async fn administration(
     let settings = Settings { webhooks: settings::listeners(config).webhooks, ..bare.settings };
     let rules = Arc::new(RulesHandle::new(rules, Some(version)));
     let services = Arc::new(Services { settings, store: store.clone(), rules, ..bare });
-    let behind = WriteBehind::new(store.clone(), Arc::clone(&clock));
-    supervisor.spawn("the answer writer", &behind.stopping(), behind.clone().run());
     let queue = queue(config, purpose, store, clock, supervisor, None).await?;
-    Ok(Assembled { services, queue, usage, followers: Vec::new(), behind })
+    Ok(Assembled { services, queue, usage, followers: Vec::new() })
 }
 
 /// Services without a store, providers, a translator and a language model.
@@ -316,7 +308,7 @@ fn bare(
     usage: &Arc<OutboundObserver>,
 ) -> Result<Services, AppError> {
     let pages = PageFetcher::new(page_settings(config), PageSource::Live);
-    let caches = Caches { config, usage, clock, fleet: None };
+    let caches = Caches { config, usage, store: None };
     let rules = DomainRules::new(config.enrichment.first_rules(), config.enrichment.allowlist_only);
     Ok(Services {
         settings: settings(config, false)?,
@@ -396,11 +388,10 @@ const fn patience(purpose: &Purpose) -> Patience {
 
 /// Reads the shared state once and applies it to every gate.
 pub(super) async fn learn(store: &Store, followers: &[BreakerSync]) -> Result<(), StoreError> {
-    let asked = tokio::time::Instant::now();
-    let snapshot = store.fleet().await?;
+    let snapshot = store.calls().await?;
     let received = tokio::time::Instant::now();
     for follower in followers {
-        follower.learn(&snapshot, asked, received);
+        follower.learn(&snapshot, received);
     }
     Ok(())
 }

@@ -164,14 +164,12 @@ mod tests {
     use crate::domain::Clock;
     use crate::domain::clock::FixedClock;
     use crate::outbound::HttpClient;
-    use crate::outbound::ledger::{Ledger, LocalLedger};
 
     fn with_gates<T>(config: &Config, check: impl FnOnce(&Gates<'_>) -> T) -> T {
         let http = HttpClient::live("corroborate-test").unwrap();
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(DateTime::UNIX_EPOCH));
         let (usage, followers) = (Arc::new(OutboundObserver::default()), Mutex::default());
-        let ledger: Arc<dyn Ledger> = Arc::new(LocalLedger::new(Arc::clone(&clock)));
-        check(&Gates { config, http: &http, clock: &clock, usage: &usage, ledger: &ledger, followers: &followers })
+        check(&Gates { config, http: &http, clock: &clock, usage: &usage, store: None, followers: &followers })
     }
 
     #[test]

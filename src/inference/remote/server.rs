@@ -138,7 +138,7 @@ impl Server {
                 cost_usd: 0.0,
             };
             // The metrics count batches by model, not provider calls.
-            let fleet = Fleet { identity: identity.clone(), ..Fleet::alone(Arc::clone(clock)) };
+            let fleet = Fleet { identity: identity.clone(), ..Fleet::default() };
             Arc::new(Gate::in_fleet(settings, http.clone(), Arc::clone(clock), Arc::new(NoObserver), fleet))
         };
         let (key, timeout) = (config.api_key.clone(), config.timeout);

@@ -25,7 +25,7 @@ fn language_model(server: &TestServer, prices: Prices, cap_usd: Option<f64>) -> 
         daily_limit: None,
         cost_usd: prices.reserve(400, false),
     };
-    let fleet = Fleet { monthly_cap_usd: cap_usd, ..Fleet::alone(Arc::clone(&clock)) };
+    let fleet = Fleet { monthly_cap_usd: cap_usd, ..Fleet::default() };
     let gate = Gate::in_fleet(settings, HttpClient::live("test").unwrap(), clock, Arc::new(NoObserver), fleet);
     let settings = ModelSettings {
         base: &server.url,

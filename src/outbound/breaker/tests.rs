@@ -2,7 +2,6 @@ use chrono::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
-use crate::outbound::ledger::BreakerKind;
 
 const COOLDOWN: Duration = Duration::from_mins(10);
 
@@ -16,7 +15,11 @@ fn breaker() -> Breaker {
 
 fn fail(breaker: &mut Breaker, error: &AskError, now: Instant) -> bool {
     let admission = breaker.admit(now).unwrap();
-    breaker.failed(admission, error, now, noon(), 0.0)
+    opened(&breaker.failed(admission, error, now, noon(), 0.0))
+}
+
+fn opened(outcome: &Option<CallOutcome>) -> bool {
+    matches!(outcome, Some(CallOutcome::Opened { .. }))
 }
 
 fn server() -> AskError {
@@ -70,7 +73,10 @@ fn one_probe_passes_and_its_outcome_decides() {
     let probe = breaker.admit(later).unwrap();
     assert!(probe.probe);
     assert!(breaker.admit(later).is_err(), "only one probe at a time");
-    assert!(breaker.failed(probe, &server(), later, noon(), 0.0), "a failed probe opens without counting to three");
+    assert!(
+        opened(&breaker.failed(probe, &server(), later, noon(), 0.0)),
+        "a failed probe opens without counting to three"
+    );
     assert_eq!(breaker.state(later).1, Some(later + COOLDOWN * 2), "the second wait is doubled");
 
     let much_later = later + COOLDOWN * 2;
@@ -96,7 +102,7 @@ fn a_refused_key_is_tried_once_a_day_and_a_switched_off_api_hourly() {
     let (mut breaker, now) = (breaker(), Instant::now());
     fail(&mut breaker, &AskError::BadKey { detail: "unpaid".into() }, now);
     let refusal = breaker.admit(now + Duration::from_hours(23)).unwrap_err();
-    assert_eq!(refusal, Refusal { kind: GateState::Disabled, until: now + BAD_KEY_RECHECK });
+    assert_eq!(refusal, Refusal { state: GateState::Disabled, until: now + BAD_KEY_RECHECK });
     assert!(breaker.reason().unwrap().contains("unpaid"));
     assert!(breaker.admit(now + BAD_KEY_RECHECK).is_ok_and(|admission| admission.probe));
 
@@ -127,9 +133,11 @@ fn outcomes_of_calls_made_before_it_opened_neither_close_nor_count() {
     breaker.succeeded(early);
     assert!(breaker.admit(now).is_err(), "a late success does not close it");
     let longer = AskError::Throttled { retry_after: Some(COOLDOWN * 3) };
-    assert!(!breaker.failed(other, &longer, now, noon(), 0.0), "it is no second opening");
+    let generation = breaker.generation();
+    assert!(opened(&breaker.failed(other, &longer, now, noon(), 0.0)), "other processes learn of it");
+    assert_eq!(breaker.generation(), generation, "it is no second opening");
     assert_eq!(breaker.state(now).1, Some(now + COOLDOWN * 3), "though it makes the wait longer");
-    assert!(!breaker.failed(other, &AskError::Throttled { retry_after: None }, now, noon(), 0.0));
+    assert_eq!(breaker.failed(other, &AskError::Throttled { retry_after: None }, now, noon(), 0.0), None);
     assert_eq!(breaker.state(now).1, Some(now + COOLDOWN * 3), "and never shorter");
 }
 
@@ -157,53 +165,47 @@ fn open_wait_is_at_most_a_day_when_the_cooldown_is_long() {
     }
 }
 
-fn shared(kind: BreakerKind, until_in: Duration, trips: u32, version: i64) -> SharedBreaker {
-    SharedBreaker { kind, until_in, trips, version, reason: Some("told".into()), ..SharedBreaker::default() }
+fn shared(state: GateState, until_in: Duration, trips: u32, version: i64) -> SharedBreaker {
+    SharedBreaker { state, until_in, trips, version, reason: Some("shared".into()) }
 }
 
 #[test]
-fn what_others_found_is_taken_over_and_what_is_older_is_not() {
+fn breaker_takes_over_newer_states_of_other_processes_only() {
     let (mut breaker, now) = (breaker(), Instant::now());
-    let open = shared(BreakerKind::Open, COOLDOWN, 2, 7);
     let early = breaker.admit(now).unwrap();
-    assert_eq!(breaker.learn(&open, now, false), Some(BreakerChange::LeftAlone(GateState::Open)));
-    assert_eq!((breaker.state(now), breaker.reason()), ((GateState::Open, Some(now + COOLDOWN)), Some("told")));
-    breaker.succeeded(early);
-    assert!(breaker.admit(now).is_err() && breaker.take_news().is_none(), "a late success closes nothing");
-    assert_eq!(breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 6), now, false), None);
-    assert!(breaker.admit(now).is_err(), "an older word does not count");
-    assert_eq!(
-        breaker.learn(&shared(BreakerKind::Ready, Duration::ZERO, 0, 8), now, false),
-        Some(BreakerChange::Ready)
-    );
+    let open = shared(GateState::Open, COOLDOWN, 2, 7);
+    assert_eq!(breaker.learn(&open, now, false), Some(GateState::Open));
+    assert_eq!((breaker.state(now), breaker.reason()), ((GateState::Open, Some(now + COOLDOWN)), Some("shared")));
+    assert_eq!(breaker.succeeded(early), None, "a late success closes nothing");
+    assert_eq!(breaker.learn(&shared(GateState::Ready, Duration::ZERO, 0, 6), now, false), None);
+    assert!(breaker.admit(now).is_err(), "an older state does not count");
+    assert_eq!(breaker.learn(&shared(GateState::Ready, Duration::ZERO, 0, 8), now, false), Some(GateState::Ready));
     assert!(breaker.admit(now).is_ok_and(|admission| !admission.probe));
 }
 
 #[test]
-fn a_probe_that_is_out_elsewhere_is_waited_for() {
+fn breaker_stays_open_here_when_the_store_does_not_know_it() {
     let (mut breaker, now) = (breaker(), Instant::now());
-    let probe_in = Some(Duration::from_secs(9));
-    breaker.learn(&SharedBreaker { probe_in, ..shared(BreakerKind::Open, Duration::ZERO, 1, 3) }, now, false);
-    assert_eq!(breaker.admit(now).unwrap_err().until, now + Duration::from_secs(9));
+    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
+    assert_eq!(breaker.learn(&SharedBreaker::default(), now, false), None);
+    assert!(breaker.admit(now).is_err());
+    let later = now + COOLDOWN;
+    assert_eq!(breaker.learn(&SharedBreaker::default(), later, true), Some(GateState::Ready), "an answer counts");
+    assert!(breaker.admit(later).is_ok_and(|admission| !admission.probe));
 }
 
 #[test]
-fn every_decision_is_news_once_and_the_probe_given_here_goes_by_the_fleets_trips() {
+fn probe_outcome_is_reported_with_the_trips_and_version_of_the_fleet() {
     let (mut breaker, now) = (breaker(), Instant::now());
-    fail(&mut breaker, &AskError::Throttled { retry_after: None }, now);
-    let opening = breaker.take_news().unwrap().opening(now).unwrap();
-    assert_eq!((opening.kind, opening.wait, opening.version), (BreakerKind::Open, COOLDOWN, 0));
-    assert_eq!(breaker.take_news(), None);
-    breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 2, 5), now + COOLDOWN);
-    let probe = breaker.admit(now + COOLDOWN).unwrap();
-    assert!(probe.probe && breaker.held_probe() == Some(5));
-    breaker.failed(probe, &server(), now + COOLDOWN, noon(), 0.0);
-    let opening = breaker.take_news().unwrap().opening(now + COOLDOWN).unwrap();
-    assert_eq!((opening.wait, opening.version), (COOLDOWN * 4, 5));
-    breaker.may_probe(&shared(BreakerKind::Open, Duration::ZERO, 3, 7), now);
+    breaker.learn(&shared(GateState::Open, Duration::ZERO, 2, 5), now, true);
     let probe = breaker.admit(now).unwrap();
-    breaker.succeeded(probe);
-    assert_eq!(breaker.take_news(), Some(News::Closed { version: 7 }));
+    assert!(probe.probe && probe.version == 5);
+    let outcome = breaker.failed(probe, &server(), now, noon(), 0.0);
+    let reason = server().to_string();
+    assert_eq!(outcome, Some(CallOutcome::Opened { state: GateState::Open, wait: COOLDOWN * 4, reason }));
+    breaker.learn(&shared(GateState::Open, Duration::ZERO, 3, 7), now, true);
+    let probe = breaker.admit(now).unwrap();
+    assert_eq!(breaker.succeeded(probe), Some(CallOutcome::Closed));
 }
 
 fn any_error() -> impl Strategy<Value = AskError> {
@@ -229,7 +231,8 @@ proptest! {
             if admission.probe {
                 prop_assert!(breaker.admit(now).is_err());
             }
-            if succeeds { breaker.succeeded(admission) } else { breaker.failed(admission, &error, now, noon(), 0.5); }
+            let _outcome =
+                if succeeds { breaker.succeeded(admission) } else { breaker.failed(admission, &error, now, noon(), 0.5) };
         }
         prop_assert!(breaker.admit(now + LONGEST_EXHAUSTION).is_ok());
     }

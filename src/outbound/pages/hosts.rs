@@ -1,29 +1,21 @@
 //! Permits to request pages from a host: concurrency, a pause between requests, and the host's cool-down.
 //!
-//! A single process keeps them in memory. Processes with a shared database lease permits there, so that a host sees one
-//! visitor. Without the database the host is not requested.
+//! Each process limits its concurrent requests. Processes with a shared database keep pauses and cool-downs together, so
+//! that a host sees the pace of one visitor. Without that database the host is not requested.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rand::Rng as _;
-use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_util::task::TaskTracker;
+use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::store::{HostLease, HostPlace, HostTerms, Store};
+use crate::store::{HostVisit, Store};
 
 /// Maximum known hosts; beyond it unused ones are forgotten.
 const HOSTS_KEPT: usize = 1024;
 /// Maximum cool-down. Afterwards one request may renew it.
 const LONGEST_REST: Duration = Duration::from_hours(1);
-
-/// Interval between checks for a free place, plus up to half by chance, so that processes do not check together.
-const LOOK_AGAIN: Duration = Duration::from_millis(150);
-/// Maximum time to return a place. It also expires by itself.
-const GIVING_BACK: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoSlot {
@@ -34,14 +26,12 @@ pub(super) enum NoSlot {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HostLeaseRequest<'a> {
+pub(super) struct HostRequest<'a> {
     pub(super) host: &'a str,
     /// Time between starts of requests.
     pub(super) pause: Duration,
     /// Latest time of the permit.
     pub(super) end: Instant,
-    /// Maximum duration of the request.
-    pub(super) hold: Duration,
 }
 
 #[derive(Debug)]
@@ -50,7 +40,6 @@ pub(super) struct Hosts {
     known: Mutex<HashMap<String, Arc<Host>>>,
     /// `None` for a single process.
     fleet: Option<Store>,
-    tasks: TaskTracker,
 }
 
 #[derive(Debug)]
@@ -66,85 +55,40 @@ struct Calendar {
     rests_until: Option<Instant>,
 }
 
-/// The right to send one request. After a drop its place is free here at once, in the fleet a moment later.
+/// The right to send one request. A drop frees its place.
 #[derive(Debug)]
 pub(super) struct Slot {
+    name: String,
     host: Arc<Host>,
     _place: Option<OwnedSemaphorePermit>,
-    leased: Option<FleetPlace>,
-}
-
-/// A place in the fleet. A drop, also during a request, returns it in the background.
-#[derive(Debug)]
-struct FleetPlace {
-    store: Store,
-    host: String,
-    place: HostPlace,
-    tasks: TaskTracker,
+    fleet: Option<Store>,
 }
 
 impl Hosts {
     pub(super) fn new(per_host: usize) -> Self {
-        Self { per_host: per_host.max(1), known: Mutex::default(), fleet: None, tasks: TaskTracker::new() }
+        Self { per_host: per_host.max(1), known: Mutex::default(), fleet: None }
     }
 
     pub(super) fn share(&mut self, store: Store) {
         self.fleet = Some(store);
     }
 
-    pub(super) fn fleet(&self) -> Option<&Store> {
-        self.fleet.as_ref()
-    }
-
     /// Waits for a place and the pause; the caller limits the wait. Fails at once in a cool-down.
-    pub(super) async fn slot(&self, wish: HostLeaseRequest<'_>) -> Result<Slot, NoSlot> {
+    pub(super) async fn slot(&self, wish: HostRequest<'_>) -> Result<Slot, NoSlot> {
         let host = self.host(wish.host);
         host.awake()?;
         // Never closed.
         let place = Arc::clone(&host.places).acquire_owned().await.ok();
-        let mut slot = Slot { host, _place: place, leased: None };
-        match &self.fleet {
-            // A host without a pause is on this network and needs no sharing.
-            Some(store) if !wish.pause.is_zero() => slot.leased = Some(self.lease(&slot.host, store, wish).await?),
-            _ => {
-                // Earlier requests may have started a cool-down.
-                let begin = slot.host.reserve(wish.pause)?;
-                sleep_until(begin).await;
-            }
+        // Earlier requests may have started a cool-down.
+        host.awake()?;
+        // A host without a pause is on this network and needs no sharing.
+        let fleet = self.fleet.clone().filter(|_| !wish.pause.is_zero());
+        match &fleet {
+            Some(store) => sleep(visit(&host, store, wish).await?).await,
+            None => sleep_until(host.reserve(wish.pause)?).await,
         }
-        slot.host.awake()?;
-        Ok(slot)
-    }
-
-    async fn lease(&self, host: &Host, store: &Store, wish: HostLeaseRequest<'_>) -> Result<FleetPlace, NoSlot> {
-        let HostLeaseRequest { host: name, pause, end, hold } = wish;
-        loop {
-            host.awake()?;
-            let patience = end.saturating_duration_since(Instant::now());
-            let terms = HostTerms { host: name, places: self.per_host, pause, patience, hold };
-            match store.lease_host(&terms).await {
-                Ok(HostLease::Granted { first_in, place }) => {
-                    let (store, tasks) = (store.clone(), self.tasks.clone());
-                    let leased = FleetPlace { store, host: name.to_owned(), place, tasks };
-                    // A caller that leaves drops it.
-                    sleep(first_in).await;
-                    return Ok(leased);
-                }
-                Ok(HostLease::Resting(rest)) => {
-                    host.rest(rest);
-                    return Err(NoSlot::Resting(rest));
-                }
-                Ok(HostLease::NotBefore(_)) => return Err(NoSlot::Busy),
-                Ok(HostLease::Full(lapses_in)) => {
-                    let look_again = LOOK_AGAIN.mul_f64(rand::rng().random_range(1.0..1.5));
-                    sleep(look_again.min(lapses_in)).await;
-                }
-                Err(error) => {
-                    tracing::warn!(host = name, %error, "page not fetched because the shared host limit is unavailable");
-                    return Err(NoSlot::Busy);
-                }
-            }
-        }
+        host.awake()?;
+        Ok(Slot { name: wish.host.to_owned(), host, _place: place, fleet })
     }
 
     fn host(&self, name: &str) -> Arc<Host> {
@@ -161,6 +105,23 @@ impl Hosts {
             })
         });
         Arc::clone(host)
+    }
+}
+
+/// Returns the wait until the request.
+async fn visit(host: &Host, store: &Store, wish: HostRequest<'_>) -> Result<Duration, NoSlot> {
+    let patience = wish.end.saturating_duration_since(Instant::now());
+    match store.visit_host(wish.host, wish.pause, patience).await {
+        Ok(HostVisit::In(wait)) => Ok(wait),
+        Ok(HostVisit::Resting(rest)) => {
+            host.rest(rest);
+            Err(NoSlot::Resting(rest))
+        }
+        Ok(HostVisit::Late) => Err(NoSlot::Busy),
+        Err(error) => {
+            tracing::warn!(host = wish.host, %error, "page not fetched because the shared host limit is unavailable");
+            Err(NoSlot::Busy)
+        }
     }
 }
 
@@ -207,26 +168,10 @@ impl Slot {
     /// Starts the host's cool-down. The longer of two counts.
     pub(super) async fn rest(&self, wait: Duration) {
         self.host.rest(wait);
-        let Some(FleetPlace { store, host, .. }) = &self.leased else { return };
-        if let Err(error) = store.rest_host(host, wait.min(LONGEST_REST)).await {
-            tracing::warn!(host, %error, "sharing a host's cool-down failed");
+        let Some(store) = &self.fleet else { return };
+        if let Err(error) = store.rest_host(&self.name, wait.min(LONGEST_REST)).await {
+            tracing::warn!(host = self.name, %error, "sharing a host's cool-down failed");
         }
-    }
-}
-
-impl Drop for FleetPlace {
-    fn drop(&mut self) {
-        // Without a runtime the place expires.
-        let Ok(runtime) = Handle::try_current() else { return };
-        let (store, host, place) = (self.store.clone(), std::mem::take(&mut self.host), self.place);
-        let giving_back = async move {
-            match timeout(GIVING_BACK, store.give_host_back(&host, place)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::debug!(host, %error, "host permit could not be returned; it expires"),
-                Err(_elapsed) => tracing::debug!(host, "host permit could not be returned in time; it expires"),
-            }
-        };
-        self.tasks.spawn_on(giving_back, &runtime);
     }
 }
 
@@ -236,9 +181,8 @@ mod tests {
 
     const PAUSE: Duration = Duration::from_millis(60);
 
-    fn wish(host: &str, pause: Duration) -> HostLeaseRequest<'_> {
-        let hold = Duration::from_secs(10);
-        HostLeaseRequest { host, pause, end: Instant::now() + hold, hold }
+    fn wish(host: &str, pause: Duration) -> HostRequest<'_> {
+        HostRequest { host, pause, end: Instant::now() + Duration::from_secs(10) }
     }
 
     #[tokio::test]

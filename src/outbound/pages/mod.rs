@@ -4,7 +4,7 @@
 //!
 //! 1. scheme, user information, deny list and address ([`PageFetcher::check`]),
 //! 2. `robots.txt` (`permission`),
-//! 3. a permit for the host and its cool-down, shared by all processes (`hosts`).
+//! 3. a permit for the host; all processes share its pauses and cool-downs (`hosts`).
 //!
 //! `transfer` reads bodies, `kind` rejects other content, `blocked` recognises bot checks. The fetcher never evades a
 //! bot check, sends cookies or keys, uses a proxy, or follows a redirect in markup or script.
@@ -34,7 +34,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
 use hop::{failed_then, redirect_target, refusal, rest_asked_for};
-use hosts::{HostLeaseRequest, Hosts, NoSlot, Slot};
+use hosts::{HostRequest, Hosts, NoSlot, Slot};
 use permission::Permissions;
 use transfer::AtCap;
 
@@ -76,7 +76,7 @@ pub struct PageSettings {
     pub max_redirects: usize,
     /// Concurrent requests to all hosts.
     pub concurrency: usize,
-    /// Concurrent requests to one host, over the whole fleet.
+    /// Concurrent requests of this process to one host.
     pub per_host: usize,
     /// Minimum time between starts of requests to one host; `robots.txt` may extend it. Does not apply to private
     /// addresses.
@@ -225,7 +225,7 @@ impl PageFetcher {
         self
     }
 
-    /// Shares host limits with every process of the store. The embedded store has one process.
+    /// Shares pauses and cool-downs of hosts with every process of the store. The embedded store has one process.
     #[must_use]
     pub fn in_fleet(mut self, store: &Store) -> Self {
         if !store.is_embedded() {
@@ -346,7 +346,7 @@ impl PageFetcher {
     async fn slot(&self, host: &str, crawl_delay: Duration, end: Instant) -> Result<Slot, FetchError> {
         let is_private = ssrf_guard::is_private_host(host);
         let pause = if is_private { Duration::ZERO } else { self.settings.host_pause.max(crawl_delay) };
-        let wish = HostLeaseRequest { host, pause, end, hold: self.settings.timeout };
+        let wish = HostRequest { host, pause, end };
         match timeout_at(end, self.hosts.slot(wish)).await {
             // Too late to finish a request.
             Ok(Ok(slot)) if Instant::now() < end => Ok(slot),

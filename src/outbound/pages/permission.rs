@@ -1,23 +1,20 @@
 //! Whether a site permits fetching a page, by its `robots.txt`.
 //!
-//! The file is cached, and shared by all processes of a database. If the server fails to send it, the site's pages are
-//! forbidden for some minutes.
+//! The file is cached in the process. If the server fails to send it, the site's pages are forbidden for some minutes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use moka::Expiry;
 use moka::future::Cache;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use url::Url;
 
 use super::super::fetch_error::FetchError;
 use super::super::observer::CacheResult;
 use super::super::robots::{self, Robots};
-use super::super::ssrf_guard;
 use super::hop::redirect_target;
 use super::{AtCap, PageFetcher};
-use crate::store::{RobotsLookup, Store, StoreError};
 
 /// Cache lifetime; RFC 9309 (2.4) allows at most a day.
 const KEPT: Duration = Duration::from_hours(24);
@@ -33,9 +30,6 @@ const REDIRECTS: usize = 5;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum pause that a site may request. A page has seconds; a stricter site gives fewer pages.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
-
-/// Interval between checks for another process's file.
-const LOOK_AGAIN: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Clone)]
 struct SiteRules {
@@ -109,9 +103,7 @@ impl PageFetcher {
         } else {
             // Single flight: concurrent callers share one request, and one of them requests again if the first leaves.
             // Errors are not cached, because they may be the page's.
-            let is_private = ssrf_guard::is_private_host(host);
-            let known = self.learn(&site, url, is_private, is_denied);
-            let known = self.permissions.known.try_get_with(site.clone(), known).await;
+            let known = self.permissions.known.try_get_with(site, self.learn(url, is_denied)).await;
             known.map_err(|error: Arc<FetchError>| FetchError::clone(&error))?
         };
         match known.rules {
@@ -123,36 +115,15 @@ impl PageFetcher {
 
     async fn learn(
         &self,
-        site: &str,
         url: &Url,
-        is_private: bool,
         is_denied: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<SiteRules, FetchError> {
         let patience = PATIENCE.min(self.settings.timeout / 2);
-        let fleet = self.hosts.fleet().filter(|_| !is_private);
-        if let Some(store) = fleet {
-            // If the other process is too slow, this one requests the file.
-            let shared = timeout(patience, shared(store, site, patience)).await.unwrap_or(Ok(None));
-            match shared {
-                Ok(Some(known)) => return Ok(known),
-                Ok(None) => {}
-                Err(error) => tracing::warn!(site, %error, "shared robots.txt cache unavailable; fetching it directly"),
-            }
-        }
         let file = match timeout(patience, self.robots_of(url, is_denied)).await {
-            Ok(Err(FetchError::Timeout | FetchError::TooSlow)) | Err(_) => Ok(None),
-            Ok(outcome) => outcome,
+            Ok(Err(FetchError::Timeout | FetchError::TooSlow)) | Err(_) => None,
+            Ok(outcome) => outcome?,
         };
-        if let Some(store) = fleet {
-            let stored = match &file {
-                Ok(file) => store.keep_robots(site, file.as_deref(), self.permissions.lasts(file)).await,
-                Err(_of_the_page) => store.ask_robots_again(site).await,
-            };
-            if let Err(error) = stored {
-                tracing::warn!(site, %error, "sharing robots.txt failed");
-            }
-        }
-        file.map(|file| SiteRules::of(&file, self.permissions.lasts(&file)))
+        Ok(SiteRules::of(&file, self.permissions.lasts(&file)))
     }
 
     async fn robots_of(&self, url: &Url, is_denied: &(dyn Fn(&str) -> bool + Send + Sync)) -> Result<File, FetchError> {
@@ -186,16 +157,5 @@ impl PageFetcher {
             }
         }
         Ok(none())
-    }
-}
-
-/// Waits for another process's file; `None` if this process must request it.
-async fn shared(store: &Store, site: &str, patience: Duration) -> Result<Option<SiteRules>, StoreError> {
-    loop {
-        match store.look_at_robots(site, patience).await? {
-            RobotsLookup::Known { file, expires_in } => return Ok(Some(SiteRules::of(&file, expires_in))),
-            RobotsLookup::Ask => return Ok(None),
-            RobotsLookup::Asked => sleep(LOOK_AGAIN).await,
-        }
     }
 }

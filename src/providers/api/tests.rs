@@ -5,7 +5,6 @@ use super::super::{Answer, Provider as _};
 use super::*;
 use crate::config::Expectation;
 use crate::outbound::GateState;
-use crate::outbound::ledger::LocalLedger;
 use crate::outbound::test_server::{TestServer, answer, json};
 use crate::outbound::{AskMeter, Fleet, HttpClient, NoObserver};
 
@@ -132,14 +131,13 @@ async fn sentence_states_comparison_when_value_is_expected() {
 }
 
 #[tokio::test]
-async fn each_endpoint_has_its_own_rate_and_breaker_in_the_ledger_they_share() {
+async fn each_endpoint_has_its_own_rate_and_breaker() {
     let good = TestServer::start([json(SUCCESS)]).await;
     let bad = TestServer::start([answer(401, &[], "who are you?")]).await;
     let clock = Arc::new(crate::domain::SystemClock);
-    let ledger = Arc::new(LocalLedger::new(Arc::clone(&clock) as _));
     let place = |name: &str, url: &Url, rpm: u32| {
         let settings = GateSettings { rpm, max_attempts: 1, ..gate_settings(Duration::from_mins(10)) };
-        let fleet = Fleet { part: Some(name.to_owned()), ..Fleet::at(Arc::clone(&ledger) as _) };
+        let fleet = Fleet { part: Some(name.to_owned()), ..Fleet::default() };
         let http = HttpClient::live("corroborate-test").unwrap();
         let gate = Gate::in_fleet(settings, http, Arc::clone(&clock) as _, Arc::new(NoObserver), fleet);
         (ApiEndpoint { name: name.to_owned(), ..config(&format!("{url}v1")) }, gate)

@@ -53,7 +53,7 @@ async fn an_item_is_answered_from_feeds_that_the_daemon_read_and_the_fleet_share
     assert!(result["sources_checked"].as_array().unwrap().contains(&json!("feeds")), "{result:#}");
     assert_eq!(result["degraded"], json!([]), "{result:#}");
     assert_eq!((app.searches(), app.simulator.calls(Target::Page)), (0, 3));
-    assert_eq!(app.count("provider_schedule WHERE provider = 'feeds'").await, 0);
+    assert_eq!(app.count("provider_quota WHERE provider = 'feeds'").await, 0);
     assert_eq!(site.asked("/rss").len(), 1, "the item read none itself");
     app.finish(daemon).await;
 }

@@ -131,29 +131,6 @@ async fn what_one_process_learnt_of_a_provider_the_next_does_not_learn_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_question_of_many_processes_is_put_once() {
-    let Some(mut app) = TestApp::new(stories::world()).await else { return };
-    app.set("ENRICHMENT_PROVIDERS", "opensearch");
-    app.set("ENRICHMENT_OPENSEARCH_BACKENDS", "searxng");
-    app.set("WORKER_CONCURRENCY", "1");
-    app.simulator.set_fault(Target::Searxng, Fault::slow(Duration::from_millis(700)));
-    app.simulator.set_fault(Target::GoogleFactCheck, Fault::slow(Duration::from_millis(700)));
-    let daemons = fleet(&app).await;
-    let alone = app.start_with(&["--no-worker"]).await;
-    for number in 0..PROCESSES {
-        app.upstream.publish("item.new", &item(&format!("teller-{number}"), TOLD)).await;
-    }
-    until("every item is stored", async || app.count("items").await == 4).await;
-    assert_eq!(app.simulator.calls(Target::GoogleFactCheck), 1, "four processes, one claim, one question");
-    let asked: BTreeSet<String> =
-        app.simulator.requests(Target::Searxng).into_iter().map(|request| request.uri).collect();
-    assert_eq!(asked.len() as u64, app.simulator.calls(Target::Searxng), "no question was put twice");
-    assert_eq!(app.count("items WHERE status = 'complete'").await, 4);
-    alone.stop().await;
-    finished(app, daemons, 4).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn four_processes_together_drop_the_excess_and_no_more() {
     let Some(mut app) = TestApp::new(WORLD).await else { return };
     app.set("ENRICHMENT_OVERLOAD", "drop");

@@ -31,7 +31,6 @@ async fn a_page_read_once_and_an_answer_given_once_serve_every_process() {
     assert!(TOLD_PAGES.iter().all(|page| app.simulator.page_calls(*page) == 1));
     let shared = second.metric("corroborate_cache_requests_total", "result=\"hit_shared\"").await;
     assert!(shared >= 2.0, "{shared} answers came from the store");
-    assert_eq!(app.count("answer_claims").await, 0);
     app.finish(second).await;
 }
 

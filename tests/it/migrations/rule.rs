@@ -206,7 +206,7 @@ fn what_takes_away_renames_or_narrows_is_found() {
         "ALTER TABLE items ADD COLUMN a text, ADD COLUMN b text NOT NULL;",
         "ALTER TABLE items ALTER COLUMN degraded DROP DEFAULT;",
         "ALTER TABLE items ADD CONSTRAINT short CHECK (length(text) < 10);",
-        "ALTER TABLE answer_claims DROP CONSTRAINT answer_claims_pkey;",
+        "ALTER TABLE answers DROP CONSTRAINT answers_pkey;",
         "CREATE UNIQUE INDEX one_url ON items (url);",
         "DROP FUNCTION commit_item; CREATE FUNCTION commit_item(a jsonb) RETURNS void LANGUAGE sql AS $$ SELECT $$;",
         "DROP TRIGGER guard ON items;",

@@ -7,7 +7,7 @@ use corroborate::domain::ids;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
 use corroborate::store::{
-    AnswerKey, AnswerLookup, AnswerNote, BreakerKind, FeedReading, Opening, Store, StoreError, WantedFeeds,
+    AnswerKey, CallEnd, CallOutcome, FeedReading, GateState, Store, StoreError, WantedFeeds,
 };
 use serde_json::json;
 use sqlx::PgPool;
@@ -43,22 +43,10 @@ async fn clean_up_removes_what_has_expired_whatever_clock_its_writer_had() {
         write(&store, item, now + TimeDelta::days(days), TimeDelta::days(30)).await;
         let claim = format!("claim of {item}");
         let key = ids::question_hash(item);
-        let writer = now + TimeDelta::days(days);
-        let note = AnswerNote {
-            key: key.clone(),
-            provider: "searxng".into(),
-            claim: (days != 0).then(|| claim.clone()),
-            answer: Some(json!([item])),
-            cached_at: writer,
-            expires_at: writer + TimeDelta::days(1),
-            holder: None,
-        };
-        store.note_answers(&[note], writer).await.unwrap();
-        let asked = AnswerKey { hash: &key, provider: "searxng", claim: (days != 0).then_some(claim.as_str()) };
-        let look = store.answer_or_claim(asked, writer, "h", Duration::from_secs(1)).await.unwrap();
-        let AnswerLookup::Cached(kept) = look else { panic!("{item}: {look:?}") };
-        let left = kept.expires_at - writer;
-        assert!((left - TimeDelta::days(1)).abs() < TimeDelta::minutes(1), "by the clock of the asker: {left}");
+        let key = AnswerKey { hash: &key, provider: "searxng", claim: (days != 0).then_some(claim.as_str()) };
+        store.keep_answer(key, &json!([item]), Duration::from_hours(24)).await.unwrap();
+        let left = store.cached_answer(key).await.unwrap().unwrap().expires_in;
+        assert!(left > Duration::from_hours(23) && left <= Duration::from_hours(24), "{left:?}");
     }
     let cleaned = store.cleanup(now).await.unwrap();
     assert_eq!(cleaned.total(), 0, "nothing is older than a moment: {cleaned:?}");
@@ -79,35 +67,29 @@ async fn clean_up_removes_what_has_expired_whatever_clock_its_writer_had() {
 #[tokio::test]
 async fn breaker_is_over_when_the_database_clock_was_set_back() {
     let Some((store, rows)) = fresh().await else { return };
-    let opening = |kind, wait| Opening { kind, wait, reason: "it fails".into(), error: "server_error", version: 0 };
-    for (kind, longest) in
-        [(BreakerKind::Open, "2 days"), (BreakerKind::Disabled, "2 days"), (BreakerKind::Exhausted, "36 days")]
+    for (state, longest) in
+        [(GateState::Open, "2 days"), (GateState::Disabled, "2 days"), (GateState::Exhausted, "36 days")]
     {
-        let opened = store.open_breaker("brave", kind.as_str(), &opening(kind, Duration::from_mins(10))).await.unwrap();
+        let outcome = CallOutcome::Opened { state, wait: Duration::from_mins(10), reason: "it fails".into() };
+        let end = CallEnd { taken_at: Utc::now(), version: 0, unused: false, refund_usd: 0.0, outcome: Some(outcome) };
+        let opened = store.end_call(state.as_str(), "", &end).await.unwrap();
         assert!(opened.until_in > Duration::from_secs(590), "{opened:?}");
         let left = format!(
-            "UPDATE provider_breakers SET until = now() + interval '{longest}' + interval '1 hour',
-            probe_until = now() + interval '1 hour' WHERE identity = '{}'",
-            kind.as_str()
+            "UPDATE provider_quota SET until = now() + interval '{longest}' + interval '1 hour',
+            probe_until = now() + interval '2 hours' WHERE provider = '{}'",
+            state.as_str()
         );
         run(&rows, &left).await;
-        let seen = store.fleet().await.unwrap().breakers.into_iter().find(|(_, identity, _)| identity == kind.as_str());
-        let (_, _, seen) = seen.unwrap();
-        assert!(seen.until_in.is_zero() && seen.probe_in.is_none(), "{kind:?}: {seen:?}");
+        let seen = store.calls().await.unwrap().providers;
+        let seen = seen.into_iter().find(|calls| calls.provider == state.as_str()).unwrap().breaker;
+        assert!(seen.until_in.is_zero(), "{state:?}: {seen:?}");
     }
 }
 
 #[tokio::test]
-async fn claims_and_turns_are_free_when_the_database_clock_was_set_back() {
+async fn turns_are_free_when_the_database_clock_was_set_back() {
     let Some((store, rows)) = fresh().await else { return };
     let (now, lease) = (SystemClock.now(), Duration::from_secs(4));
-    let hash = ids::question_hash("a question");
-    let key = AnswerKey { hash: &hash, provider: "searxng", claim: None };
-    assert_eq!(store.answer_or_claim(key, now, "first", lease).await.unwrap(), AnswerLookup::Claimed);
-    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLookup::Held);
-    run(&rows, "UPDATE answer_claims SET until = now() + interval '1 hour'").await;
-    assert_eq!(store.answer_or_claim(key, now, "second", lease).await.unwrap(), AnswerLookup::Claimed);
-
     let hour = Duration::from_hours(1);
     assert!(store.take_turn("a job", hour).await.unwrap());
     assert!(!store.take_turn("a job", hour).await.unwrap());

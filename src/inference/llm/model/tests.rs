@@ -5,7 +5,6 @@ use futures::future::join_all;
 use super::*;
 use crate::cache::AnswerCacheSettings;
 use crate::domain::{Clock, SystemClock};
-use crate::outbound::ledger::LocalLedger;
 use crate::outbound::record::Recorder;
 use crate::outbound::replay::Archive;
 use crate::outbound::test_server::{Reply, SeenRequest, TestServer, answer, json as reply};
@@ -15,15 +14,9 @@ use crate::outbound::{Fleet, GateSettings, HttpClient, NoObserver};
 const PRICES: Prices =
     Prices { call_usd: 0.001, input_usd_per_million: 2.0, output_usd_per_million: 8.0, search_usd: 0.01 };
 
-struct Setup {
-    model: LanguageModel,
-    ledger: Arc<LocalLedger>,
-}
-
-fn setup(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) -> Setup {
+fn setup(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) -> LanguageModel {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let ledger = Arc::new(LocalLedger::new(Arc::clone(&clock)));
-    let fleet = Fleet { monthly_cap_usd: Some(cap_usd), ..Fleet::at(Arc::clone(&ledger) as _) };
+    let fleet = Fleet { monthly_cap_usd: Some(cap_usd), ..Fleet::default() };
     let gate = GateSettings {
         name: "llm",
         rpm: 600,
@@ -47,10 +40,10 @@ fn setup(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) ->
         max_tokens: 500,
         concurrency: 2,
     };
-    Setup { model: LanguageModel::new(settings, gate, answers), ledger }
+    LanguageModel::new(settings, gate, answers)
 }
 
-fn live(server: &TestServer) -> Setup {
+fn live(server: &TestServer) -> LanguageModel {
     setup(server, HttpClient::live("test").unwrap(), Prices::default(), 0.0)
 }
 
@@ -85,7 +78,7 @@ fn sent(seen: &SeenRequest) -> Value {
 #[tokio::test]
 async fn a_question_goes_out_as_documented_and_its_object_comes_back() {
     let server = TestServer::start([chat("```json\n{\"a\": 1}\n```")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let spend = rich();
     let result = model.ask(&question("x"), &spend, until()).await.unwrap();
     assert_eq!(result, Answer { value: json!({"a": 1}), cached: false, is_part: false });
@@ -117,7 +110,7 @@ async fn what_a_server_does_not_take_is_left_out_within_the_question_and_ever_af
         chat("{\"a\": 1}")
     })
     .await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
     assert_eq!(server.seen().len(), 5, "two names of tokens, temperature, two formats");
     assert!(model.ask(&question("y"), &rich(), until()).await.is_ok());
@@ -128,7 +121,7 @@ async fn what_a_server_does_not_take_is_left_out_within_the_question_and_ever_af
 async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
     let body = r#"{"error":{"message":"'max_completion_tokens' is not supported","param":"max_completion_tokens"}}"#;
     let server = TestServer::start([answer(400, &[], body)]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert!(matches!(error, LlmError::Ask(AskError::Refused { .. })), "{error}");
     assert_eq!(server.seen().len(), 2, "each name of the limit was tried once, and never without a limit");
@@ -137,7 +130,7 @@ async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
 #[tokio::test]
 async fn the_same_question_is_asked_once_and_an_error_is_not_kept() {
     let server = TestServer::start([answer(500, &[], ""), chat("{\"a\": 1}")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_err());
     let spends = [rich(), rich(), rich()];
     let (q, till) = (question("x"), until());
@@ -154,7 +147,7 @@ async fn the_same_question_is_asked_once_and_an_error_is_not_kept() {
 #[tokio::test]
 async fn what_is_not_believed_is_not_kept() {
     let server = TestServer::start([chat("{\"a\": 1}"), chat("{\"a\": 2}")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let ask = async || model.ask_believing(&question("x"), &rich(), until(), &|value| value["a"] == 2).await;
     assert_eq!(ask().await.unwrap_err().outcome(), "unsupported");
     assert_eq!(ask().await.unwrap().value["a"], 2);
@@ -164,7 +157,7 @@ async fn what_is_not_believed_is_not_kept() {
 async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
     let cut = json!({"choices": [{"message": {"content": "{\"a\": 1, \"b\": [2, "}, "finish_reason": "length"}]});
     let server = TestServer::start([reply(&cut.to_string()), chat("{\"a\": 2}")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let first = model.ask(&question("x"), &rich(), until()).await.unwrap();
     assert!(first.is_part && first.value["a"] == 1, "{first:?}");
     let second = model.ask(&question("x"), &rich(), until()).await.unwrap();
@@ -175,21 +168,16 @@ async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
 #[tokio::test]
 async fn money_is_set_aside_before_and_settled_after_by_what_was_used() {
     let server = TestServer::start([chat("{\"a\": 1}"), chat("{\"a\": 2}"), answer(401, &[], "no"), Reply::Hang]).await;
-    let Setup { model, ledger } = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
+    let model = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let spend = rich();
-    let follower = model.gate.follower();
     let paid = 0.001 + 0.002 + 0.0008;
     model.ask(&question("x"), &spend, until()).await.unwrap();
     assert!((spend.spent().usd - paid).abs() < 1e-9, "{:?}", spend.spent());
-    follower.flush().await.unwrap();
-    assert!((ledger.spent_usd() - paid).abs() < 1e-6, "{}", ledger.spent_usd());
     assert!((model.gate.status().usd_today - paid).abs() < 1e-9);
     model.ask(&question("y"), &spend, until()).await.unwrap();
-    follower.flush().await.unwrap();
-    assert!((ledger.spent_usd() - 2.0 * paid).abs() < 1e-6, "{}", ledger.spent_usd());
+    assert!((model.gate.status().usd_today - 2.0 * paid).abs() < 1e-9);
     assert!(model.ask(&question("z"), &spend, until()).await.is_err());
-    follower.close().await.unwrap();
-    assert!((ledger.spent_usd() - 2.0 * paid).abs() < 1e-6, "a refused key costs nothing: {}", ledger.spent_usd());
+    assert!((model.gate.status().usd_today - 2.0 * paid).abs() < 1e-9, "a refused key costs nothing");
     assert!((spend.spent().usd - 2.0 * paid).abs() < 1e-9);
 }
 
@@ -197,10 +185,10 @@ async fn money_is_set_aside_before_and_settled_after_by_what_was_used() {
 async fn the_caps_of_the_month_and_of_the_item_stop_calls() {
     let server = TestServer::start([chat("{\"a\": 1}")]).await;
     let http = || HttpClient::live("test").unwrap();
-    let Setup { model, .. } = setup(&server, http(), PRICES, PRICES.reserve(500, true) - 1e-6);
+    let model = setup(&server, http(), PRICES, PRICES.reserve(500, true) - 1e-6);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::Budget));
-    let Setup { model, .. } = setup(&server, http(), PRICES, 1.0);
+    let model = setup(&server, http(), PRICES, 1.0);
     let spend = ItemSpend::new(10, 0.001);
     assert_eq!(model.ask(&question("x"), &spend, until()).await, Err(LlmError::ItemLimit));
     assert_eq!((server.seen().len(), spend.spent()), (0, Spending::default()));
@@ -210,11 +198,11 @@ async fn the_caps_of_the_month_and_of_the_item_stop_calls() {
 async fn a_short_wait_that_the_server_names_is_sat_out() {
     let busy = answer(429, &[("retry-after-ms", "300")], r#"{"error":{"code":"rate_limit_exceeded","message":"x"}}"#);
     let server = TestServer::start([busy, chat("{\"a\": 1}")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
     let gone = answer(429, &[("retry-after", "1")], r#"{"error":{"code":"insufficient_quota","message":"x"}}"#);
     let server = TestServer::start([gone, chat("{\"a\": 1}")]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::QuotaGone { until: None }));
     assert_eq!(server.seen().len(), 1);
@@ -223,7 +211,7 @@ async fn a_short_wait_that_the_server_names_is_sat_out() {
 #[tokio::test]
 async fn question_fails_at_deadline_when_server_hangs() {
     let server = TestServer::start([Reply::Hang]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     let started = Instant::now();
     let soon = started + Duration::from_millis(300);
     let questions: Vec<Question> = (0..4).map(|n| question(&n.to_string())).collect();
@@ -243,7 +231,7 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
             {"type": "url_citation", "url": "https://a.example/x?utm_source=openai"}]}]},
     ], "usage": {"input_tokens": 1000, "output_tokens": 100}});
     let server = TestServer::start([reply(&found.to_string())]).await;
-    let Setup { model, .. } = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
+    let model = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let wish = Question { purpose: Purpose::Search, ..question("x") };
     let spend = rich();
     let result = model.search(&wish, &spend, until()).await.unwrap();
@@ -258,7 +246,7 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
         if seen.path().ends_with("/responses") { answer(404, &[], "404 page not found") } else { chat("{\"a\": 1}") }
     })
     .await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     for _ in 0..2 {
         let error = model.search(&wish, &rich(), until()).await.unwrap_err().to_string();
         assert!(error.contains("no web search") && error.contains("LLM_SEARCH_ENABLED"), "{error}");
@@ -276,13 +264,13 @@ async fn error_names_fix_without_key_when_probe_fails() {
         (200, "<html>hello</html>", "could not be read"),
     ] {
         let server = TestServer::start([answer(status, &[], body)]).await;
-        let Setup { model, .. } = live(&server);
+        let model = live(&server);
         let error = model.probe(until()).await.unwrap_err().to_string();
         assert!(error.contains(hint) && !error.contains("s3cret"), "{error}");
     }
     let cut = json!({"choices": [{"message": {"content": null}, "finish_reason": "length"}]});
     let server = TestServer::start([reply(&cut.to_string())]).await;
-    let Setup { model, .. } = live(&server);
+    let model = live(&server);
     assert_eq!(model.probe(until()).await, Ok(()));
     assert_eq!(sent(&server.seen()[0])["max_tokens"], 1);
 }
@@ -300,20 +288,20 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = Arc::new(Recorder::create(folder.path(), chrono::DateTime::UNIX_EPOCH, false).unwrap());
     let recording = HttpClient::recording("test", Arc::clone(&recorder)).unwrap();
-    let Setup { model, .. } = setup(&server, recording, PRICES, 1.0);
+    let model = setup(&server, recording, PRICES, 1.0);
     for number in ["1", "2"] {
         model.ask(&question(number), &rich(), until()).await.unwrap();
     }
     let asked = server.seen().len();
     let archive = Arc::new(Archive::from_dir(folder.path()).unwrap());
-    let Setup { model, ledger } = setup(&server, HttpClient::replay(archive), PRICES, 1.0);
+    let model = setup(&server, HttpClient::replay(archive), PRICES, 1.0);
     let spend = rich();
     // Reversed: the second recording has the parameters that the first found.
     for number in [2, 1] {
         let result = model.ask(&question(&number.to_string()), &spend, until()).await.unwrap();
         assert_eq!(result.value, json!({"a": number}));
     }
-    assert_eq!((server.seen().len(), ledger.spent_usd()), (asked, 0.0));
+    assert_eq!((server.seen().len(), model.gate.status().usd_today), (asked, 0.0));
     assert!(spend.spent().usd < 1e-12, "what was paid for once is not paid for again");
     let missing = model.ask(&question("3"), &spend, until()).await.unwrap_err();
     assert!(matches!(missing, LlmError::Ask(AskError::NoRecording(_))), "{missing}");

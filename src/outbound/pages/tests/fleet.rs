@@ -84,77 +84,10 @@ async fn a_host_that_sends_one_process_away_is_left_alone_by_the_others() {
 }
 
 #[tokio::test]
-async fn a_page_that_hangs_in_one_process_takes_a_place_from_all() {
-    let Some(store) = store().await else { return };
-    let server = TestServer::answering(|_, seen| match seen.path() {
-        "/hangs" => Reply::Hang,
-        _ => answer(200, &[HTML], "<p>page"),
-    })
-    .await;
-    let settings = PageSettings { per_host: 1, timeout: Duration::from_millis(1500), ..spared() };
-    let patient = PageSettings { timeout: Duration::from_secs(10), ..settings.clone() };
-    let [first, second] = [process(&settings, &server, &store), process(&patient, &server, &store)];
-    let url = |path: &str| format!("http://slow.example:{}{path}", server.port());
-    let start = Instant::now();
-    let (hangs, waits) = (url("/hangs"), url("/page"));
-    let later = async {
-        tokio::time::sleep(PAUSE).await;
-        fetch_with(&second, &waits).await
-    };
-    let (hung, waited) = futures::join!(fetch_with(&first, &hangs), later);
-    assert_eq!(hung.unwrap_err().label(), "timeout");
-    // The place is returned or expires at the end of the page's time.
-    assert!(waited.is_ok() && start.elapsed() >= Duration::from_millis(1400), "{waited:?}, {:?}", start.elapsed());
-    store.throw_away().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_page_that_is_given_up_leaves_its_place_to_others_at_once() {
-    let Some(store) = store().await else { return };
-    let server = TestServer::answering(|_, seen| match seen.path() {
-        "/hangs" => Reply::Hang,
-        _ => answer(200, &[HTML], "<p>page"),
-    })
-    .await;
-    let settings = PageSettings { per_host: 1, timeout: Duration::from_secs(20), ..spared() };
-    let [first, second] = [process(&settings, &server, &store), process(&settings, &server, &store)];
-    let url = |path: &str| format!("http://slow.example:{}{path}", server.port());
-    let hangs = Url::parse(&url("/hangs")).unwrap();
-    let given_up = first.fetch(&hangs, Instant::now() + Duration::from_secs(1), &|_| false).await;
-    assert_eq!(given_up.unwrap_err(), FetchError::Deadline);
-    let start = Instant::now();
-    fetch_with(&second, &url("/page")).await.unwrap();
-    // Otherwise it would expire at the end of the page's time.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
-    store.throw_away().await.unwrap();
-}
-
-#[tokio::test]
 async fn without_the_database_no_host_is_asked() {
     let (server, times) = timed().await;
     let lost = process(&spared(), &server, &Store::detached());
     let url = format!("http://shared.example:{}/page", server.port());
     assert_eq!(fetch_with(&lost, &url).await.unwrap_err().label(), "host_busy");
     assert!(times.lock().unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn a_robots_txt_is_asked_for_once_by_the_whole_fleet() {
-    let Some(store) = store().await else { return };
-    let rules = "User-agent: *\nDisallow: /private/";
-    let server = TestServer::answering(move |_, seen| match seen.path() {
-        "/robots.txt" => answer(200, &[], rules),
-        _ => answer(200, &[HTML], "<p>page"),
-    })
-    .await;
-    let settings = PageSettings { respect_robots: true, ..spared() };
-    let processes = [process(&settings, &server, &store), process(&settings, &server, &store)];
-    let urls = ["/page", "/private/page"].map(|path| format!("http://rules.example:{}{path}", server.port()));
-    let all = processes.iter().flat_map(|process| urls.iter().map(move |url| fetch_with(process, url)));
-    let outcomes = futures::future::join_all(all).await;
-    let labels: Vec<&str> =
-        outcomes.iter().map(|page| page.as_ref().map_or_else(FetchError::label, |_| "ok")).collect();
-    assert_eq!(labels, ["ok", "robots", "ok", "robots"]);
-    assert_eq!(server.seen().iter().filter(|seen| seen.path() == "/robots.txt").count(), 1);
-    store.throw_away().await.unwrap();
 }
