@@ -120,9 +120,6 @@ pub const OPEN_REASONS: &[&str] = &[
     OTHER,
 ];
 
-/// The state of a provider for all processes.
-pub const PROVIDER_STATES: &[&str] = &["ready", "open", "exhausted", "disabled", OTHER];
-
 pub const QUEUES: &[&str] = &["enrichment_important", "enrichment_queue", "factcheck"];
 
 pub const ITEM_OUTCOMES: &[&str] = &[
