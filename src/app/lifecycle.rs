@@ -16,7 +16,7 @@ use super::opening::folder_in_use;
 use super::rejudging::Rejudger;
 use super::shedding::FleetAllowance;
 use super::webhooks::{Webhook, receivers};
-use super::{App, AppError, jobs, reembed, traces, work};
+use super::{App, AppError, jobs, reembed, work};
 use crate::config::{Config, Overload};
 use crate::domain::SystemClock;
 use crate::http::{self, HttpSettings, HttpState, InProcess};
@@ -87,8 +87,8 @@ impl App {
         on_ready: impl FnOnce(SocketAddr),
     ) -> Result<(), AppError> {
         let started = receivers(&self.config.webhooks, &self.config.fetch.user_agent)
-            .and_then(|receivers| Ok((traces::export(&self.config)?, self.listen(options, reserved)?, receivers)));
-        let (export, (listener, address), receivers) = match started {
+            .and_then(|receivers| Ok((self.listen(options, reserved)?, receivers)));
+        let ((listener, address), receivers) = match started {
             Ok(started) => started,
             Err(error) => {
                 if let Err(closing) = self.close().await {
@@ -104,9 +104,6 @@ impl App {
         let background = self.supervisor.group();
         self.start_relays(receivers, &background, &last);
         self.start_jobs(options, &background, &later);
-        if let Some(export) = export {
-            background.spawn("the trace export", &later, export.run(later.clone()));
-        }
         let intake = IntakeStatus::default();
         let router = http::router(self.http_state(address, options, shutdown.clone(), &intake), !options.http);
         background.spawn("the HTTP server", &later, {

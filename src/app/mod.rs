@@ -21,7 +21,6 @@ mod reembed;
 mod rejudging;
 mod reload;
 mod shedding;
-mod traces;
 mod webhooks;
 mod work;
 

@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 use crate::broker::Queue;
 use crate::pipeline::{self, Outcome, PipelineError, Request, Services};
 use crate::store::Store;
-use crate::telemetry::{TraceParent, item_ended, item_span};
+use crate::telemetry::{item_ended, item_span, remote_parent};
 use crate::worker::{Announcer, ItemProcessor, Load, Notice, Probe, ProcessError, ProcessOutcome, Work, announce_over};
 
 /// Time limit for the store check after an item failed.
@@ -19,8 +19,8 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) fn process(services: Arc<Services>) -> ItemProcessor {
     Arc::new(move |work: Work| {
         let services = Arc::clone(&services);
-        let trace = work.traceparent.as_deref().and_then(TraceParent::parse);
-        let span = item_span(&work.item.item_id, work.phase.as_str(), trace.as_ref());
+        let parent = work.traceparent.as_deref().and_then(remote_parent);
+        let span = item_span(&work.item.item_id, work.phase.as_str(), parent.as_ref());
         let worked = async move {
             let request = Request {
                 item: work.item,

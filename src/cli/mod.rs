@@ -44,14 +44,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::CommandFactory as _;
+use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use arguments::TokensAction;
 pub use arguments::{Cli, Command};
 use failure::Failure;
 use output::Output;
 
-use crate::app::ServeOptions;
-use crate::config::{self as settings, Config, LoadOptions, LoadedConfig};
+use crate::app::{AppError, ServeOptions};
+use crate::config::{self as settings, Baseline, Config, LoadOptions, LoadedConfig};
+use crate::outbound::otlp;
 use crate::telemetry::Audience;
 
 /// Runs the command on its own runtime. Not `async`: an `async` entry would compile the program twice, here and in the
@@ -120,14 +122,32 @@ async fn dispatch(cli: Cli, shared: &mut Output) -> Result<(), Failure> {
     let loaded = loaded.map_err(|error| Failure::configuration(&error))?;
     let daemon = matches!(cli.command, Command::Serve { .. } | Command::Ui { .. });
     let audience = if daemon { Audience::Operator } else { Audience::Person };
-    crate::telemetry::logging::install(&loaded.config.log, audience, daemon.then_some(&loaded.config.traces));
+    let spans = if daemon { tracer_provider(&loaded.config)? } else { None };
+    crate::telemetry::logging::install(&loaded.config.log, audience, spans.as_ref());
     crate::telemetry::exporter::install();
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
     let baseline = loaded.baseline(cli.config.clone());
-    let config = Arc::new(loaded.config);
-    match cli.command {
+    let done = Box::pin(run_command(cli.command, Arc::new(loaded.config), baseline, output)).await;
+    if let Some(spans) = spans {
+        otlp::close(spans).await;
+    }
+    done
+}
+
+fn tracer_provider(config: &Config) -> Result<Option<SdkTracerProvider>, AppError> {
+    otlp::tracer_provider(&config.traces, &config.fetch.user_agent)
+        .map_err(|error| AppError::Setup { component: "traces.endpoint", detail: error.to_string() })
+}
+
+async fn run_command(
+    command: Command,
+    config: Arc<Config>,
+    baseline: Baseline,
+    output: Output,
+) -> Result<(), Failure> {
+    match command {
         Command::Serve { no_worker, no_http, exchanges } => {
             let exchanges = exchanges::open(&exchanges, output)?;
             let options = ServeOptions { worker: !no_worker, http: !no_http };

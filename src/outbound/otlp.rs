@@ -1,24 +1,40 @@
 //! Exports spans to a collector that accepts OTLP over HTTP.
+//!
+//! A thread of the SDK takes finished spans from a bounded queue and sends them in batches, so that no item waits. A span
+//! that does not fit into the queue is dropped. Spans that the collector does not accept in time are lost and counted.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use opentelemetry::KeyValue;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{ExporterBuildError, Protocol, WithExportConfig as _, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider, SpanData, SpanExporter};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::runtime::Handle;
 use url::Url;
 
-use super::body_error::innermost;
 use super::client::{self, BuildError};
+use crate::config::TracesConfig;
+use crate::telemetry::{metrics, traces};
 
 /// Appended to the configured OTLP address.
 const PATH: &str = "v1/traces";
 
-#[derive(Debug, Clone)]
-pub struct TraceCollector {
-    client: reqwest::Client,
-    url: Url,
-    headers: HeaderMap,
-    timeout: Duration,
-}
+/// Maximum of waiting spans, about 1 kB each. An item has about 30, so at 100 items a second a collector may stop for a
+/// second without loss.
+const MAX_WAITING: usize = 4096;
+
+/// How long a batch waits for further spans.
+const BATCH_INTERVAL: Duration = Duration::from_secs(2);
+
+/// How long the end of the process waits for the last spans.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
@@ -27,70 +43,128 @@ pub enum CollectorError {
     /// The headers are malformed. Never shows them, because they carry keys.
     #[error("its headers are not name=value,name=value, with anything unusual in a value percent-encoded")]
     Headers,
+    #[error("{0}")]
+    Exporter(#[from] ExporterBuildError),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ExportError {
-    #[error("it cannot be reached: {detail}")]
-    Unreachable { detail: String },
-    #[error("it did not answer in time")]
-    Timeout,
-    #[error("it answered with status {status}")]
-    Status { status: u16 },
+/// Returns the recorder of spans for the configured collector; `None` without one. Needs a running runtime.
+pub fn tracer_provider(config: &TracesConfig, user_agent: &str) -> Result<Option<SdkTracerProvider>, CollectorError> {
+    let Some(endpoint) = &config.endpoint else { return Ok(None) };
+    let headers = config.headers.as_ref().map(read_headers).transpose()?.unwrap_or_default();
+    let client = client::client_builder(user_agent).default_headers(headers).timeout(config.timeout).build();
+    let client =
+        RuntimeClient { client: client.map_err(|error| BuildError::from_reqwest(&error))?, runtime: Handle::current() };
+    let exporter = opentelemetry_otlp::SpanExporter::builder()
+        .with_http()
+        .with_http_client(client)
+        .with_protocol(Protocol::HttpBinary)
+        .with_endpoint(traces_url(endpoint))
+        .with_timeout(config.timeout)
+        .build()?;
+    let exporter = CountedExporter { exporter, is_away: AtomicBool::new(false) };
+    let batches =
+        BatchConfigBuilder::default().with_max_queue_size(MAX_WAITING).with_scheduled_delay(BATCH_INTERVAL).build();
+    let resource = Resource::builder_empty()
+        .with_service_name(config.service_name.clone())
+        .with_attributes([
+            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+            // Distinguishes processes of one service.
+            KeyValue::new("service.instance.id", format!("{:016x}", rand::random::<u64>())),
+        ])
+        .build();
+    let provider = SdkTracerProvider::builder()
+        .with_sampler(traces::sampler(config.share))
+        .with_resource(resource)
+        .with_span_processor(BatchSpanProcessor::builder(exporter).with_batch_config(batches).build())
+        .build();
+    Ok(Some(provider))
 }
 
-impl ExportError {
-    /// Whether a retry may succeed, by the protocol's retryable statuses.
-    pub fn is_passing(&self) -> bool {
-        match self {
-            Self::Unreachable { .. } | Self::Timeout => true,
-            Self::Status { status } => matches!(status, 429 | 502 | 503 | 504),
-        }
+/// Sends the last spans.
+pub async fn close(provider: SdkTracerProvider) {
+    // Blocks its thread.
+    let closed = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(CLOSE_TIMEOUT)).await;
+    if !matches!(closed, Ok(Ok(()))) {
+        tracing::info!("last spans not exported in time and lost");
     }
 }
 
-impl TraceCollector {
-    /// `headers` in the form of the standard variable: `name=value`, comma-separated, values percent-encoded.
-    pub fn new(
-        user_agent: &str,
-        endpoint: &Url,
-        headers: Option<&SecretString>,
-        timeout: Duration,
-    ) -> Result<Self, CollectorError> {
-        let client = client::client_builder(user_agent).build().map_err(|error| BuildError::from_reqwest(&error))?;
-        let mut url = endpoint.clone();
-        url.set_path(&format!("{}/{PATH}", endpoint.path().trim_end_matches('/')));
-        let mut named = headers.map(|headers| read_headers(headers.expose_secret())).transpose()?.unwrap_or_default();
-        named.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"));
-        Ok(Self { client, url, headers: named, timeout })
-    }
-
-    pub async fn send(&self, body: Vec<u8>) -> Result<(), ExportError> {
-        let request = self.client.post(self.url.clone()).headers(self.headers.clone()).timeout(self.timeout).body(body);
-        let answer = request.send().await.map_err(|error| {
-            if error.is_timeout() {
-                ExportError::Timeout
-            } else {
-                ExportError::Unreachable { detail: innermost(&error) }
-            }
-        })?;
-        // The response's errors for single spans are not read, because they cannot be fixed here.
-        let status = answer.status();
-        if status.is_success() { Ok(()) } else { Err(ExportError::Status { status: status.as_u16() }) }
-    }
+fn traces_url(endpoint: &Url) -> String {
+    let mut url = endpoint.clone();
+    url.set_path(&format!("{}/{PATH}", endpoint.path().trim_end_matches('/')));
+    url.into()
 }
 
-fn read_headers(text: &str) -> Result<HeaderMap, CollectorError> {
-    let mut headers = HeaderMap::new();
-    for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+/// Reads headers in the form of the standard variable: `name=value`, comma-separated, values percent-encoded.
+fn read_headers(headers: &SecretString) -> Result<HeaderMap, CollectorError> {
+    let mut named = HeaderMap::new();
+    for pair in headers.expose_secret().split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').ok_or(CollectorError::Headers)?;
         let name = HeaderName::from_bytes(name.trim().as_bytes()).map_err(|_no_name| CollectorError::Headers)?;
         let value = percent_encoding::percent_decode_str(value.trim()).collect::<Vec<u8>>();
         let mut value = HeaderValue::from_bytes(&value).map_err(|_no_value| CollectorError::Headers)?;
         value.set_sensitive(true);
-        headers.insert(name, value);
+        named.insert(name, value);
     }
-    Ok(headers)
+    Ok(named)
+}
+
+/// Sends on the program's runtime for the SDK's thread, which has none.
+#[derive(Debug)]
+struct RuntimeClient {
+    client: reqwest::Client,
+    runtime: Handle,
+}
+
+impl HttpClient for RuntimeClient {
+    fn send_bytes<'client, 'response>(
+        &'client self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'response>>
+    where
+        'client: 'response,
+        Self: 'response,
+    {
+        Box::pin(async move { self.runtime.block_on(self.client.send_bytes(request)) })
+    }
+}
+
+/// Counts spans, and logs a failure and the recovery once.
+#[derive(Debug)]
+struct CountedExporter {
+    exporter: opentelemetry_otlp::SpanExporter,
+    /// The last batch failed.
+    is_away: AtomicBool,
+}
+
+impl SpanExporter for CountedExporter {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let spans = batch.len();
+        let done = self.exporter.export(batch).await;
+        let was_away = self.is_away.swap(done.is_err(), Ordering::Relaxed);
+        match &done {
+            Ok(()) => {
+                metrics::trace_spans("exported", spans);
+                if was_away {
+                    tracing::info!("span export resumed");
+                }
+            }
+            Err(error) => {
+                metrics::trace_spans("failed", spans);
+                if !was_away {
+                    tracing::warn!(
+                        %error,
+                        "span export failed; spans are dropped. The collector must accept OTLP over HTTP, usually on port 4318"
+                    );
+                }
+            }
+        }
+        done
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
 }
 
 #[cfg(test)]
@@ -99,31 +173,21 @@ mod tests {
 
     #[test]
     fn headers_are_read_as_the_standard_writes_them_and_never_shown() {
-        let headers = read_headers("Authorization=Bearer%20s3cret, x-team = news,").unwrap();
+        let read = |text: &str| read_headers(&text.to_owned().into());
+        let headers = read("Authorization=Bearer%20s3cret, x-team = news,").unwrap();
         assert_eq!(headers.get("authorization").unwrap(), "Bearer s3cret");
         assert_eq!(headers.get("x-team").unwrap(), "news");
         assert!(!format!("{headers:?}").contains("s3cret"));
         for bad in ["s3cret", "a b=c", "a=b%0Ac"] {
-            let error = read_headers(bad).unwrap_err();
+            let error = read(bad).unwrap_err();
             assert!(!error.to_string().contains("s3cret"), "{error}");
         }
     }
 
     #[test]
-    fn spans_go_to_their_place_behind_the_address() {
-        let at = |endpoint: &str| {
-            let url = endpoint.parse().unwrap();
-            TraceCollector::new("corroborate-test", &url, None, Duration::from_secs(1)).unwrap().url.to_string()
-        };
+    fn traces_url_appends_its_path_to_the_endpoint() {
+        let at = |endpoint: &str| traces_url(&endpoint.parse().unwrap());
         assert_eq!(at("http://collector:4318"), "http://collector:4318/v1/traces");
         assert_eq!(at("https://otlp.example/otlp/"), "https://otlp.example/otlp/v1/traces");
-    }
-
-    #[test]
-    fn what_may_pass_is_tried_again_and_what_cannot_is_not() {
-        assert!(ExportError::Timeout.is_passing());
-        assert!(ExportError::Status { status: 503 }.is_passing());
-        assert!(!ExportError::Status { status: 400 }.is_passing());
-        assert!(!ExportError::Status { status: 401 }.is_passing());
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::commit::rows;
+use super::commit::without_nul;
 use super::{Store, StoreError, storable};
 
 /// Maximum rows, a few kB each. Those that expire first are removed. At ten queries per item, 1,000 items a second fill

@@ -228,7 +228,7 @@ pub(super) fn rows_text<T: Serialize + ?Sized>(value: &T) -> Result<String, Stor
 }
 
 /// Removes escaped NULs. `\\u0000` after an escaped backslash is ordinary text and is kept.
-fn without_nul(text: String) -> String {
+pub(super) fn without_nul(text: String) -> String {
     if !text.contains("\\u0000") {
         return text;
     }

@@ -452,8 +452,8 @@ metrics! {
     REJUDGING_DUE = Gauge, Count, "rejudging_due", [label("reason", REASONS)],
         "Stored items that are to be judged again, by reason.";
 
-    TRACE_SPANS = Counter, Count, "trace_spans_total", [label("outcome", &["exported", "failed", "dropped"])],
-        "Spans of traces: taken by the collector, not taken, or dropped since the queue was full.";
+    TRACE_SPANS = Counter, Count, "trace_spans_total", [label("outcome", &["exported", "failed"])],
+        "Spans of traces that the collector took or did not take.";
 
     MEMORY_RESIDENT = Gauge, Bytes, "memory_resident_bytes", [], "Memory of this process that is in use (Linux).";
     MEMORY_LIMIT = Gauge, Bytes, "memory_limit_bytes", [],

@@ -1,11 +1,12 @@
-//! Logs as text or JSON lines on standard error, and the span of an item's work. The canonical line of an item is
-//! written by the pipeline at commit, or by the worker if there is no commit.
+//! Logs as text or JSON lines on standard error. The canonical line of an item is written by the pipeline at commit, or
+//! by the worker if there is no commit.
 //!
 //! Logs never contain payloads, keys or personal data: they name an item by its id and give findings as figures.
 
 use std::fmt::{self, Write as _};
 use std::io::{IsTerminal as _, stderr};
 
+use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt as _;
@@ -16,9 +17,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use super::trace_context::TraceParent;
-use super::traces::{self, INNER, ITEM};
-use crate::config::{LogConfig, LogFormat, TracesConfig};
+use super::traces::{self, INNER};
+use crate::config::{LogConfig, LogFormat};
 
 /// The reader of the log, which decides the default level without `RUST_LOG`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,23 +49,15 @@ fn without_payloads(directives: &str) -> String {
     format!("{directives}{silent},{INNER}=off")
 }
 
-/// Installs the log for the process, and the trace recorder if a collector is configured. An existing log (in tests)
-/// remains.
-pub fn install(config: &LogConfig, audience: Audience, traced: Option<&TracesConfig>) {
+/// Installs the log for the process, and the recorder of `spans` if there is one. An existing log (in tests) remains.
+pub fn install(config: &LogConfig, audience: Audience, spans: Option<&SdkTracerProvider>) {
     let directives = config.filter.as_deref().unwrap_or_else(|| audience.directives());
     // The configuration checked the directives; if they fail here, the default log is better than none.
     let filter = EnvFilter::try_new(without_payloads(directives))
         .unwrap_or_else(|_unreadable| EnvFilter::new(without_payloads(audience.directives())));
     let lines = lines(config.format, stderr, stderr().is_terminal());
-    let (recorder, queue) = traced
-        .filter(|traces| traces.endpoint.is_some())
-        .map(|traces| traces::recorder(traces.share))
-        .map_or((None, None), |(recorder, queue)| (Some(recorder), Some(queue)));
-    let recorder = recorder.map(|recorder| recorder.with_filter(traces::filter()));
-    let installed = tracing_subscriber::registry().with(recorder).with(lines.with_filter(filter)).try_init();
-    if let (Ok(()), Some(queue)) = (&installed, queue) {
-        traces::leave_queue(queue);
-    }
+    let installed =
+        tracing_subscriber::registry().with(spans.map(traces::layer)).with(lines.with_filter(filter)).try_init();
     match installed {
         Ok(()) if config.format == LogFormat::Json => log_panics(),
         Ok(()) => {}
@@ -130,35 +122,13 @@ impl fmt::Write for EscapingWriter<'_, '_> {
     }
 }
 
-/// Returns the span of an item's work. Log lines inside it have the item's id and upstream's trace id, if any.
-pub fn item_span(item_id: &str, phase: &'static str, trace: Option<&TraceParent>) -> tracing::Span {
-    tracing::info_span!(
-        target: ITEM,
-        "item",
-        item.id = item_id,
-        item.phase = phase,
-        item.outcome = tracing::field::Empty,
-        error.type = tracing::field::Empty,
-        trace.id = trace.map(TraceParent::trace_id),
-        trace.parent = trace.map(TraceParent::parent_id),
-        trace.sampled = trace.map(TraceParent::is_sampled)
-    )
-}
-
-pub fn item_ended(outcome: &'static str, failed: bool) {
-    let span = tracing::Span::current();
-    span.record("item.outcome", outcome);
-    if failed {
-        span.record("error.type", outcome);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
     use std::sync::{Arc, Mutex};
 
     use super::*;
+    use crate::telemetry::{item_span, remote_parent};
 
     #[derive(Debug, Clone, Default)]
     struct Buffer(Arc<Mutex<Vec<u8>>>);
@@ -185,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_json_line_carries_its_item_and_its_trace() {
-        let trace = TraceParent::parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
+        let trace = remote_parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01").unwrap();
         let text = logged(LogFormat::Json, || {
             item_span("tg:one:1", "phase2", Some(&trace))
                 .in_scope(|| tracing::info!(result.score = 88, "item enriched"));

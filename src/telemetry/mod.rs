@@ -9,13 +9,12 @@ pub mod exporter;
 pub mod logging;
 pub mod memory;
 pub mod metrics;
-pub mod trace_context;
 pub mod traces;
 
 #[cfg(test)]
 mod grafana_tests;
 
 pub use exporter::Exporter;
-pub use logging::{Audience, item_ended, item_span};
+pub use logging::Audience;
 pub use metrics::CircuitState;
-pub use trace_context::TraceParent;
+pub use traces::{item_ended, item_span, remote_parent};
