@@ -11,6 +11,7 @@ use super::{App, AppError, Purpose, Recorded, demo_data};
 use crate::broker::{DeadBody, QueueName, Settlement};
 use crate::config::{self, Config, SearchProvider};
 use crate::domain::{Item, ItemResult};
+use crate::outbound::replay::Archive;
 use crate::pipeline::{self, Outcome, Request};
 
 #[derive(Debug)]
@@ -34,6 +35,10 @@ fn folder(config: &Config) -> PathBuf {
 
 /// Opens an app with its own store, recorded answers and the clock of the recordings.
 pub async fn open(config: &Config) -> Result<App, AppError> {
+    open_with(config, Arc::new(demo_data::archive())).await
+}
+
+pub(super) async fn open_with(config: &Config, archive: Arc<Archive>) -> Result<App, AppError> {
     let mut built_in = Config::built_in();
     // The recordings were made with a fact-check key and a search server.
     built_in.providers.google.api_key = Some("recorded".to_owned().into());
@@ -48,9 +53,7 @@ pub async fn open(config: &Config) -> Result<App, AppError> {
     built_in.http = config.http.clone();
     built_in.database.url = None;
     built_in.amqp.url = None;
-    let recorded =
-        Recorded { archive: Arc::new(demo_data::archive()), folder: folder(config), now: demo_data::evaluated_at() };
-    App::open(Arc::new(built_in), Purpose::Recorded(recorded)).await
+    App::open(Arc::new(built_in), Purpose::Recorded(Recorded { archive, folder: folder(config) })).await
 }
 
 /// Runs every item through queue and pipeline. Calls `progress` with (done, total) after each.
@@ -85,7 +88,7 @@ pub async fn run(config: &Config, mut progress: impl FnMut(usize, usize)) -> Res
     Ok(DemoReport { items: done, folder, took: started.elapsed() })
 }
 
-async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
+pub(super) async fn one(app: &App, item: Item) -> Result<DemoItem, AppError> {
     let mut request = Request::personal(item.clone());
     // Reuses the stored result, also a degraded one.
     request.message_id = Some(format!("demo:{}", item.item_id));

@@ -3,7 +3,6 @@
 //! `demo_data/README.md` describes the origin of each item. `demo_data/build.py` generates the set. To add an item,
 //! change the picks there, never the output.
 
-use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
 use crate::domain::item::Item;
@@ -12,14 +11,11 @@ use crate::outbound::replay::Archive;
 const ITEMS: &str = include_str!("demo_data/items.ndjson");
 
 const RECORDINGS: [(&str, &str); 4] = [
-    ("gdelt.json", include_str!("demo_data/recordings/gdelt.json")),
-    ("google_factcheck.json", include_str!("demo_data/recordings/google_factcheck.json")),
-    ("pages.json", include_str!("demo_data/recordings/pages.json")),
-    ("searxng.json", include_str!("demo_data/recordings/searxng.json")),
+    ("gdelt", include_str!("demo_data/recordings/gdelt.ndjson")),
+    ("google_factcheck", include_str!("demo_data/recordings/google_factcheck.ndjson")),
+    ("pages", include_str!("demo_data/recordings/pages.ndjson")),
+    ("searxng", include_str!("demo_data/recordings/searxng.ndjson")),
 ];
-
-/// 2026-11-20 12:00 UTC in seconds since the epoch: the day of collection. A fixed date keeps the results equal.
-const EVALUATED_AT: i64 = 1_795_176_000;
 
 /// The origin of an item's text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -61,13 +57,9 @@ pub fn provenance() -> Vec<Provenance> {
 pub fn archive() -> Archive {
     let mut archive = Archive::default();
     for (name, text) in RECORDINGS {
-        archive.extend_from_json(text, name).expect("the embedded recordings are valid");
+        archive.extend(text, name).expect("the embedded recordings are valid");
     }
     archive
-}
-
-pub fn evaluated_at() -> DateTime<Utc> {
-    DateTime::UNIX_EPOCH + TimeDelta::seconds(EVALUATED_AT)
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl HttpClient {
                 outcome
             }
             Source::Replay(archive) => {
-                match archive.api_outcome(request.method.as_str(), &request.url, request.body.as_deref())? {
+                match archive.outcome(request.method.as_str(), &request.url, request.body.as_deref())? {
                     RecordedOutcome::Answered(recorded) => {
                         Ok(response(recorded.status, header_map(&recorded.headers), recorded.body, now))
                     }

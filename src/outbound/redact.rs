@@ -2,6 +2,9 @@
 //!
 //! Pure. It recognises every encoding in `forms_of`; add further ones there.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
 /// Minimum length of a value's last word that counts as a secret by itself.
 pub(super) const SHORTEST_SECRET: usize = 4;
 /// Minimum length of a base64 piece. Shorter ones would match by chance.
@@ -74,29 +77,18 @@ fn forms_of(secret: &str) -> Vec<Vec<u8>> {
     let mut texts = vec![secret.to_owned(), form.to_lowercase(), form, percent.to_lowercase(), percent];
     texts.extend([json.replace('/', "\\/"), json]);
     let mut forms: Vec<Vec<u8>> = texts.into_iter().map(String::into_bytes).collect();
-    for alphabet in [STANDARD, URL_SAFE] {
+    for alphabet in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
         forms.extend((0..3).filter_map(|before| base64_core(secret.as_bytes(), before, alphabet)));
     }
     forms
 }
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /// Returns the base64 characters that depend on the secret only, if `before` bytes (modulo 3) precede it.
-fn base64_core(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
-    let bits: Vec<bool> = std::iter::repeat_n(0, before)
-        .chain(secret.iter().copied())
-        .flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1))
-        .collect();
-    let whole = bits.as_chunks::<6>().0;
-    let first = (before * 8).div_ceil(6);
-    let core: Vec<u8> = whole
-        .iter()
-        .skip(first)
-        .map(|six| six.iter().fold(0_usize, |number, bit| number << 1 | usize::from(*bit)))
-        .filter_map(|number| alphabet.get(number).copied())
-        .collect();
+fn base64_core(secret: &[u8], before: usize, alphabet: &GeneralPurpose) -> Option<Vec<u8>> {
+    let padded: Vec<u8> = std::iter::repeat_n(0, before).chain(secret.iter().copied()).collect();
+    // A character has six bits; the first and the last may depend on other bytes.
+    let (first, end) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
+    let core: Vec<u8> = alphabet.encode(&padded).bytes().take(end).skip(first).collect();
     (core.len() >= SHORTEST_CORE).then_some(core)
 }
 

@@ -1,46 +1,29 @@
 //! Recorded HTTP exchanges that replace the network in the demo, with `--replay` and in tests.
 //!
-//! [`Archive`] finds a recording in one of two ways:
+//! [`Archive`] finds the recording of the same method, URL and body. Parameter order, fragment, keys, and the time of day
+//! in a timestamp parameter do not count.
 //!
-//! * *Exact*: same method, URL and body. Parameter order, fragment, keys, and the time of day in a timestamp parameter
-//!   do not count.
-//! * *Search*: same method, scheme, host and path, and `q` or `query` shares enough words with the recorded claim. An
-//!   exact match would lose recordings whenever the pipeline words its queries differently.
-//!
-//! It never invents a response: a request without a recording is [`MissingRecording`], never an empty result.
-//! [`Recording`] describes the JSON form. A folder contains files in it, or in the line form of [`super::record`].
+//! It never invents a response: a request without a recording is [`MissingRecording`], never an empty result. A file
+//! contains a head and then one [`Recording`] a line, as [`super::record`] writes it.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use url::Url;
 
-mod key;
-mod lines;
-mod text;
-mod words;
+use super::key_fields::{body_without_keys, without_keys};
 
-use super::key_fields::without_keys;
-pub(super) use key::body_hash;
-pub(super) use lines::Head;
-
-use key::{exact_key, search_key};
-use text::{encode, from_hex, to_hex};
-use words::{content_words, overlap};
-
-const FORMAT: u32 = 1;
-
-/// Minimum share of a query's words that a recording must contain, in tenths. The rest allows for inflection and for
-/// added or translated topic words.
-const MIN_SHARED_TENTHS: usize = 6;
+const FORMAT: u32 = 2;
 
 /// Maximum number of missed requests that are kept, to name them at the end.
-const MOST_MISSED: usize = 100;
+const MAX_MISSED: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedResponse {
@@ -75,7 +58,7 @@ pub struct MissingRecording {
 pub enum ArchiveError {
     #[error("cannot read the recordings in {path}: {source}")]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("no recordings in {path}: it holds no .json or .ndjson file; give the folder that was recorded to")]
+    #[error("no recordings in {path}: it holds no .ndjson file; give the folder that was recorded to")]
     Empty { path: PathBuf },
     #[error("the recordings in {origin} are not in the form expected: {source}")]
     NotJson { origin: String, source: serde_json::Error },
@@ -85,32 +68,32 @@ pub enum ArchiveError {
     Unusable { url: String, reason: String },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Match {
-    Exact,
-    Search,
+/// The first line of a file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Head {
+    format: u32,
+    recorded_at: DateTime<Utc>,
 }
 
-/// One stored exchange.
-///
-/// A file is `{"format": 1, "recordings": [Recording, …]}`. Exactly one of `body` (text), `json` (a value, sent
-/// compact) and `body_hex` (two hex digits a byte) is the body. With `charset`, the text of `body` is sent in that
-/// encoding.
+impl Head {
+    pub(super) const fn now(recorded_at: DateTime<Utc>) -> Self {
+        Self { format: FORMAT, recorded_at }
+    }
+}
+
+/// One stored exchange. Exactly one of `body` (text), `json` (a value, sent compact) and `body_base64` is the body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    #[serde(rename = "match")]
-    pub matched_by: Match,
     pub method: String,
-    /// Without keys. For a search only scheme, host and path count.
+    /// Without keys.
     pub url: String,
+    /// Further URLs with the same response.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// Hash of the request body without its keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_body: Option<String>,
-    /// The text that a search is matched with. Required for a search, rejected otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<String>,
     /// 0 without a response.
     #[serde(default)]
     pub status: u16,
@@ -124,9 +107,7 @@ pub struct Recording {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body_hex: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub charset: Option<String>,
+    pub body_base64: Option<String>,
     /// `source`, `translated` or `composed` if the content did not come over the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<String>,
@@ -136,96 +117,81 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Returns the recording of a real exchange. `url` must not contain a key.
-    pub fn exact(method: &str, url: &Url, response: &RecordedResponse) -> Self {
-        let (body, body_hex) = match std::str::from_utf8(&response.body) {
-            Ok(text) => (Some(text.to_owned()), None),
-            Err(_not_text) => (None, Some(to_hex(&response.body))),
+    /// Returns the recording of a response. `url` must not contain a key.
+    pub fn answered(method: &str, url: &Url, response: RecordedResponse) -> Self {
+        let (body, body_base64) = match String::from_utf8(response.body) {
+            Ok(text) => (Some(text), None),
+            Err(no_text) => (None, Some(BASE64.encode(no_text.as_bytes()))),
         };
         let mut headers: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in &response.headers {
+        for (name, value) in response.headers {
             // Joining is equivalent (RFC 9110, 5.3).
             headers
                 .entry(name.to_lowercase())
                 .and_modify(|present| {
                     present.push_str(", ");
-                    present.push_str(value);
+                    present.push_str(&value);
                 })
-                .or_insert_with(|| value.clone());
+                .or_insert(value);
         }
+        Self { status: response.status, headers, body, body_base64, ..Self::bare(method, url) }
+    }
+
+    pub(super) fn failed(method: &str, url: &Url, failure: Failure) -> Self {
+        Self { failure: Some(failure), ..Self::bare(method, url) }
+    }
+
+    fn bare(method: &str, url: &Url) -> Self {
         Self {
-            matched_by: Match::Exact,
             method: method.to_owned(),
             url: url.to_string(),
+            aliases: Vec::new(),
             request_body: None,
-            claim: None,
-            status: response.status,
+            status: 0,
             failure: None,
-            headers,
-            body,
+            headers: BTreeMap::new(),
+            body: None,
             json: None,
-            body_hex,
-            charset: None,
+            body_base64: None,
             made: None,
             source: None,
         }
     }
 
-    pub(super) fn failed(method: &str, url: &Url, failure: Failure) -> Self {
-        let nothing = RecordedResponse { status: 0, headers: Vec::new(), body: Vec::new() };
-        Self { failure: Some(failure), body: None, ..Self::exact(method, url, &nothing) }
-    }
-
     fn outcome(&self) -> Result<RecordedOutcome, ArchiveError> {
-        match &self.failure {
-            Some(failure) => Ok(RecordedOutcome::Failed(failure.clone())),
-            None => Ok(RecordedOutcome::Answered(self.response()?)),
-        }
-    }
-
-    fn response(&self) -> Result<RecordedResponse, ArchiveError> {
         let unusable = |reason: &str| ArchiveError::Unusable { url: self.url.clone(), reason: reason.to_owned() };
+        if let Some(failure) = &self.failure {
+            return Ok(RecordedOutcome::Failed(failure.clone()));
+        }
         if !(100..=599).contains(&self.status) {
             return Err(unusable("the status is none of HTTP's"));
         }
-        let body = match (&self.body, &self.json, &self.body_hex) {
-            (Some(text), None, None) => match &self.charset {
-                None => text.clone().into_bytes(),
-                Some(label) => encode(text, label).map_err(unusable)?,
-            },
+        let body = match (&self.body, &self.json, &self.body_base64) {
+            (Some(text), None, None) => text.clone().into_bytes(),
             (None, Some(value), None) => value.to_string().into_bytes(),
-            (None, None, Some(hex)) => {
-                from_hex(hex).ok_or_else(|| unusable("body_hex is not an even number of hex digits"))?
+            (None, None, Some(encoded)) => {
+                BASE64.decode(encoded).map_err(|_no_base64| unusable("body_base64 is not base64"))?
             }
-            _ => return Err(unusable("exactly one of body, json and body_hex is expected")),
+            _ => return Err(unusable("exactly one of body, json and body_base64 is expected")),
         };
         let headers = self.headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
-        Ok(RecordedResponse { status: self.status, headers, body })
+        Ok(RecordedOutcome::Answered(RecordedResponse { status: self.status, headers, body }))
     }
-}
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File<R> {
-    format: u32,
-    recordings: Vec<R>,
-}
-
-#[derive(Debug)]
-struct SearchEntry {
-    index: usize,
-    claim: String,
-    claim_words: Vec<String>,
-    /// Words of the claim and of the recorded result titles.
-    all_words: Vec<String>,
+    /// Returns the keys of all its requests.
+    fn keys(&self) -> Result<Vec<String>, ArchiveError> {
+        let urls = std::iter::once(&self.url).chain(&self.aliases);
+        let keys = urls.map(|url| Ok(key(&self.method, &Url::parse(url)?, self.request_body.as_deref())));
+        keys.collect::<Result<_, url::ParseError>>()
+            .map_err(|error| ArchiveError::Unusable { url: self.url.clone(), reason: error.to_string() })
+    }
 }
 
 #[derive(Debug, Default)]
 pub struct Archive {
     recordings: Vec<Recording>,
-    outcomes: Vec<RecordedOutcome>,
-    exact: HashMap<String, usize>,
-    searches: HashMap<String, Vec<SearchEntry>>,
+    /// Indexes of `recordings`.
+    by_key: HashMap<String, usize>,
     /// Start of the latest run that was read.
     recorded_at: Option<DateTime<Utc>>,
     warnings: Vec<String>,
@@ -233,13 +199,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    pub fn from_json(text: &str) -> Result<Self, ArchiveError> {
-        let mut archive = Self::default();
-        archive.extend_from_json(text, "the text given")?;
-        Ok(archive)
-    }
-
-    /// Reads every `.json` and `.ndjson` file of a folder in order of name, for runs the order of time.
+    /// Reads every `.ndjson` file of a folder in order of name, for runs the order of time.
     pub fn from_dir(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -248,7 +208,7 @@ impl Archive {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
             let path = entry.map_err(failed(folder))?.path();
-            if path.extension().is_some_and(|extension| extension == "json" || extension == "ndjson") {
+            if path.extension().is_some_and(|extension| extension == "ndjson") {
                 files.push(path);
             }
         }
@@ -259,90 +219,57 @@ impl Archive {
         let mut archive = Self::default();
         for file in &files {
             let text = std::fs::read_to_string(file).map_err(failed(file))?;
-            let origin = file.display().to_string();
-            if file.extension().is_some_and(|extension| extension == "ndjson") {
-                archive.extend_from_lines(&text, &origin)?;
-            } else {
-                archive.extend_from_json(&text, &origin)?;
-            }
+            archive.extend(&text, &file.display().to_string())?;
         }
         Ok(archive)
     }
 
-    /// Adds one file's recordings; `origin` names it in errors.
-    pub fn extend_from_json(&mut self, text: &str, origin: &str) -> Result<(), ArchiveError> {
-        let file: File<Recording> =
-            serde_json::from_str(text).map_err(|source| ArchiveError::NotJson { origin: origin.to_owned(), source })?;
-        if file.format != FORMAT {
-            return Err(ArchiveError::UnknownFormat { found: file.format });
-        }
-        file.recordings.into_iter().try_for_each(|recording| self.insert(recording))
-    }
-
-    /// Returns all recordings in the form that [`Archive::from_json`] reads, one a line.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let lines: Result<Vec<String>, _> = self.recordings.iter().map(serde_json::to_string).collect();
-        Ok(format!("{{\"format\":{FORMAT},\"recordings\":[\n{}\n]}}\n", lines?.join(",\n")))
-    }
-
-    /// Adds a recording, or replaces the one of the same request (for a search: the same claim).
-    pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
-        let unusable = |reason: String| ArchiveError::Unusable { url: recording.url.clone(), reason };
-        let url = without_keys(&Url::parse(&recording.url).map_err(|error| unusable(error.to_string()))?);
-        let outcome = recording.outcome()?;
-        let position = match (recording.matched_by, &recording.claim) {
-            (Match::Exact, None) => {
-                let key = exact_key(&recording.method, &url, recording.request_body.as_deref());
-                *self.exact.entry(key).or_insert(self.recordings.len())
-            }
-            (Match::Search, Some(claim)) => self.insert_search(&recording, &url, claim).map_err(unusable)?,
-            (Match::Exact, Some(_)) => return Err(unusable("an exact recording has no claim".to_owned())),
-            (Match::Search, None) => return Err(unusable("a search needs the claim it was asked for".to_owned())),
-        };
-        if let (Some(kept), Some(answer)) = (self.recordings.get_mut(position), self.outcomes.get_mut(position)) {
-            // A later failure never replaces a recorded response.
-            if matches!((&outcome, &*answer), (RecordedOutcome::Failed(_), RecordedOutcome::Answered(_))) {
+    /// Adds a file's recordings; `origin` names it in errors. An incomplete last line of a killed run is omitted and
+    /// named in [`Archive::warnings`].
+    pub fn extend(&mut self, text: &str, origin: &str) -> Result<(), ArchiveError> {
+        let mut lines = text.split_inclusive('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()).peekable();
+        let Some((_, first)) = lines.next() else { return Ok(()) };
+        let bad =
+            |number: usize, source| ArchiveError::NotJson { origin: format!("{origin}, line {}", number + 1), source };
+        let torn = |line: &str, is_last: bool| is_last && !line.ends_with('\n');
+        let head: Head = match serde_json::from_str(first) {
+            Ok(head) => head,
+            Err(_) if torn(first, lines.peek().is_none()) => {
+                self.warnings.push(format!("{origin} is cut off in its first line and holds nothing"));
                 return Ok(());
             }
-            *kept = recording;
-            *answer = outcome;
-        } else {
-            self.recordings.push(recording);
-            self.outcomes.push(outcome);
+            Err(error) => return Err(bad(0, error)),
+        };
+        if head.format != FORMAT {
+            return Err(ArchiveError::UnknownFormat { found: head.format });
+        }
+        self.recorded_at = self.recorded_at.max(Some(head.recorded_at));
+        while let Some((number, line)) = lines.next() {
+            match serde_json::from_str::<Recording>(line) {
+                Ok(recording) => self.insert(recording)?,
+                Err(_) if torn(line, lines.peek().is_none()) => {
+                    let line = number + 1;
+                    self.warnings.push(format!("{origin} is cut off in line {line}; that exchange is left out"));
+                }
+                Err(error) => return Err(bad(number, error)),
+            }
         }
         Ok(())
     }
 
-    /// Adds a search. Returns the index that its recording has or will have.
-    fn insert_search(&mut self, recording: &Recording, url: &Url, claim: &str) -> Result<usize, String> {
-        let claim_words = content_words(claim);
-        if claim_words.is_empty() {
-            return Err("its claim has no words to be found by".to_owned());
+    /// Adds a recording, or replaces the one of the same request. A failure never replaces a response.
+    pub fn insert(&mut self, recording: Recording) -> Result<(), ArchiveError> {
+        recording.outcome()?;
+        let keys = recording.keys()?;
+        let known = keys.first().and_then(|key| self.by_key.get(key)).copied();
+        let index = known.unwrap_or(self.recordings.len());
+        match self.recordings.get_mut(index) {
+            Some(present) if recording.failure.is_some() && present.failure.is_none() => return Ok(()),
+            Some(present) => *present = recording,
+            None => self.recordings.push(recording),
         }
-        let mut titles = vec![claim.to_owned()];
-        if let Some(value) = &recording.json {
-            collect_titles(value, &mut titles);
-        } else if let Some(Ok(value)) = recording.body.as_deref().map(serde_json::from_str::<Value>) {
-            collect_titles(&value, &mut titles);
-        }
-        let entries = self.searches.entry(search_key(&recording.method, url)).or_default();
-        let known = entries.iter().position(|entry| entry.claim == claim);
-        let index = known.and_then(|at| entries.get(at)).map_or(self.recordings.len(), |entry| entry.index);
-        let all_words = content_words(&titles.join(" "));
-        let entry = SearchEntry { index, claim: claim.to_owned(), claim_words, all_words };
-        match known.and_then(|at| entries.get_mut(at)) {
-            Some(present) => *present = entry,
-            None => entries.push(entry),
-        }
-        Ok(index)
-    }
-
-    /// Returns the response to a request without a body. `url` must not contain a key.
-    pub fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
-        match self.outcome(method, url, None)? {
-            RecordedOutcome::Answered(response) => Ok(response),
-            RecordedOutcome::Failed(_) => Err(MissingRecording { method: method.to_owned(), url: url.to_string() }),
-        }
+        self.by_key.extend(keys.into_iter().map(|key| (key, index)));
+        Ok(())
     }
 
     /// Returns the recorded end of a request. Keys do not count and appear in no error.
@@ -352,32 +279,28 @@ impl Archive {
         url: &Url,
         body: Option<&[u8]>,
     ) -> Result<RecordedOutcome, MissingRecording> {
-        let url = &without_keys(url);
-        let body = body.map(body_hash);
-        self.exact
-            .get(&exact_key(method, url, body.as_deref()))
-            .copied()
-            .or_else(|| self.best_search(method, url))
-            .and_then(|index| self.outcomes.get(index))
-            .cloned()
-            .ok_or_else(|| {
-                let missing = MissingRecording { method: method.to_owned(), url: url.to_string() };
-                let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-                if missed.len() < MOST_MISSED && !missed.contains(&missing) {
-                    missed.push(missing.clone());
-                }
-                missing
-            })
+        let recording = self
+            .by_key
+            .get(&key(method, url, body.map(body_hash).as_deref()))
+            .and_then(|index| self.recordings.get(*index));
+        // An inserted recording has a valid outcome.
+        recording.and_then(|recording| recording.outcome().ok()).ok_or_else(|| {
+            let missing = MissingRecording { method: method.to_owned(), url: without_keys(url).to_string() };
+            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            if missed.len() < MAX_MISSED && !missed.contains(&missing) {
+                missed.push(missing.clone());
+            }
+            missing
+        })
     }
 
-    /// Like [`Archive::outcome`], for URLs and bodies with keys.
-    pub(super) fn api_outcome(
-        &self,
-        method: &str,
-        url: &Url,
-        body: Option<&[u8]>,
-    ) -> Result<RecordedOutcome, MissingRecording> {
-        self.outcome(method, &without_keys(url), body)
+    /// Returns the response to a request without a body.
+    #[cfg(test)]
+    pub(crate) fn answer(&self, method: &str, url: &Url) -> Result<RecordedResponse, MissingRecording> {
+        match self.outcome(method, url, None)? {
+            RecordedOutcome::Answered(response) => Ok(response),
+            RecordedOutcome::Failed(_) => Err(MissingRecording { method: method.to_owned(), url: url.to_string() }),
+        }
     }
 
     /// Start of the latest run that was read; `None` if no file has a time.
@@ -399,30 +322,9 @@ impl Archive {
         &self.warnings
     }
 
-    /// Each once.
+    /// Requests without a recording, each once.
     pub fn missed(&self) -> Vec<MissingRecording> {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Returns the search that shares most words with the query, if enough. Further criteria: same word forms, words in
-    /// the claim itself, a shorter claim, and the text, so that file order never decides.
-    fn best_search(&self, method: &str, url: &Url) -> Option<usize> {
-        let entries = self.searches.get(&search_key(method, url))?;
-        let (_, text) = url.query_pairs().find(|(name, _)| name == "q" || name == "query")?;
-        let query = content_words(&words::without_operators(&text));
-        if query.is_empty() {
-            return None;
-        }
-        entries
-            .iter()
-            .map(|entry| (overlap(&query, &entry.all_words), entry))
-            .filter(|(shared, _)| shared * 10 >= query.len() * MIN_SHARED_TENTHS)
-            .max_by_key(|(shared, entry)| {
-                let same_form = query.iter().filter(|word| entry.all_words.contains(word)).count();
-                let of_claim = overlap(&query, &entry.claim_words);
-                (*shared, same_form, of_claim, Reverse(entry.claim_words.len()), Reverse(entry.claim.as_str()))
-            })
-            .map(|(_, entry)| entry.index)
     }
 
     /// In order of insertion.
@@ -439,20 +341,28 @@ impl Archive {
     }
 }
 
-/// Collects texts under a key `title` at any depth, as in results of `SearxNG`, GDELT and Google.
-fn collect_titles(value: &Value, titles: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                match field {
-                    Value::String(text) if name == "title" => titles.push(text.clone()),
-                    _ => collect_titles(field, titles),
-                }
-            }
-        }
-        Value::Array(values) => values.iter().for_each(|inner| collect_titles(inner, titles)),
-        _ => {}
-    }
+/// Method, URL without keys and fragment, sorted query parameters, and the hash of the body.
+fn key(method: &str, url: &Url, body: Option<&str>) -> String {
+    let url = without_keys(url);
+    let mut pairs: Vec<(String, String)> =
+        url.query_pairs().map(|(name, value)| (name.into_owned(), day_of(&value).to_owned())).collect();
+    pairs.sort();
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let mut bare = url;
+    bare.set_query(None);
+    bare.set_fragment(None);
+    format!("{} {bare}?{query} {}", method.to_uppercase(), body.unwrap_or_default())
+}
+
+/// Cuts a timestamp like `20261120121500` to its day: a window that ends now differs in each run.
+fn day_of(value: &str) -> &str {
+    let is_moment = value.len() == 14 && value.starts_with("20") && value.bytes().all(|byte| byte.is_ascii_digit());
+    if is_moment { value.split_at(8).0 } else { value }
+}
+
+/// Without keys.
+pub(super) fn body_hash(body: &[u8]) -> String {
+    BASE64.encode(Sha256::digest(body_without_keys(body)))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ const LAYERS: [&[&str]; 17] = [
 const LAYER_EXCEPTIONS: [(&str, &str); 1] = [("store", "broker")];
 
 /// Libraries that only some places of `src` use.
-const CONFINED: [(&str, &[&str]); 12] = [
+const CONFINED: [(&str, &[&str]); 13] = [
     ("sqlx", &["store"]),
     ("pglite_oxide", &["store"]),
     // Logging names the library's own log lines.
@@ -40,6 +40,7 @@ const CONFINED: [(&str, &[&str]); 12] = [
     // Unmaintained, so it must be replaceable in one place.
     ("backoff", &["outbound"]),
     ("metrics_exporter_prometheus", &["telemetry"]),
+    ("opentelemetry_otlp", &["outbound"]),
     ("rten", &["inference"]),
     ("tokenizers", &["inference"]),
     // Addresses are resolved behind the SSRF guard.

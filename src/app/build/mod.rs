@@ -69,7 +69,6 @@ pub enum Purpose {
 pub struct Recorded {
     pub archive: Arc<Archive>,
     pub folder: PathBuf,
-    pub now: DateTime<Utc>,
 }
 
 #[derive(Debug, Clone)]
@@ -99,7 +98,7 @@ impl Environment {
         Ok(match (purpose, exchanges) {
             (Purpose::Recorded(recorded), _) => {
                 let archive = Arc::clone(&recorded.archive);
-                let clock = Arc::new(FixedClock(recorded.now));
+                let clock = Arc::new(FixedClock(recording_time(&archive)));
                 let opened = OpenStore::embedded(&recorded.folder).await?;
                 Self {
                     http: HttpClient::replay(Arc::clone(&archive)),
@@ -109,7 +108,7 @@ impl Environment {
                 }
             }
             (_, Exchanges::Replay(archive)) => {
-                let now = archive.recorded_at().unwrap_or_else(|| SystemClock.now());
+                let now = recording_time(archive);
                 let clock: Arc<dyn Clock> = match purpose {
                     // A daemon's leases and delays need a running clock.
                     Purpose::Daemon { .. } => Arc::new(ShiftedClock::starting_at(now)),
@@ -133,6 +132,10 @@ impl Environment {
             },
         })
     }
+}
+
+fn recording_time(archive: &Archive) -> DateTime<Utc> {
+    archive.recorded_at().unwrap_or_else(|| SystemClock.now())
 }
 
 /// Adds placeholder keys for recorded providers, so that a replay needs no keys.

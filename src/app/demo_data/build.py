@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuilds the demo's world: items.ndjson and recordings/*.json beside this file.
+"""Rebuilds the demo's world: items.ndjson and recordings/*.ndjson beside this file.
 
     python3 build.py DATA_FOLDER
 
@@ -8,6 +8,7 @@ READMEs describe them. Standard library only; the same input gives the same byte
 pick.py; the rows translated by hand stand in handmade.json; everything else in the output is made here.
 """
 
+import base64
 import html
 import json
 import re
@@ -70,12 +71,9 @@ COMPOSED = {
 
 
 def exact(url, body, made, source, status=200, content_type="text/html; charset=utf-8", charset=None):
-    recording = {"match": "exact", "method": "GET", "url": url, "status": status, "headers": {"content-type": content_type},
-                 "made": made, "source": source}
-    if charset:
-        body.encode(charset)  # fails here rather than in the program
-        recording["charset"] = charset
-    return dict(recording, body=body)
+    text = {"body_base64": base64.b64encode(body.encode(charset)).decode()} if charset else {"body": body}
+    return {"method": "GET", "url": url, "status": status, "headers": {"content-type": content_type}, **text,
+            "made": made, "source": source}
 
 
 class World:
@@ -95,11 +93,11 @@ class World:
         self.pages[url] = exact(url, document, made, source, content_type=content_type, charset=charset)
         return {"url": url, "title": title, "content": blocks[0][1][0][:200], "text": " ".join(t for _, ts in blocks for t in ts)}
 
-    def search(self, endpoint, item, body, made="composed", content_type="application/json", charset=None):
-        recording = {"match": "search", "method": "GET", "url": endpoint, "claim": item["text"], "status": 200,
-                     "headers": {"content-type": content_type}, "made": made, "source": item["origin"]["dataset"]}
-        recording["json" if not isinstance(body, str) else "body"] = body
-        self.searches[endpoint].append(recording)
+    def search(self, endpoint, item, body, made="composed", content_type="application/json"):
+        """The URL names the item. A test of the program adds the requests that it makes for the item as aliases."""
+        self.searches[endpoint].append({
+            "method": "GET", "url": f"{endpoint}?item={item['item_id']}", "status": 200, "headers": {"content-type": content_type},
+            "body" if isinstance(body, str) else "json": body, "made": made, "source": item["origin"]["dataset"]})
 
     def item(self, number, language, text, made, origin, hits=(), news=(), reviews=None, throttled=False, **more):
         """One item and what the three providers say to its queries. An absent answer is the provider's own empty one."""
@@ -292,9 +290,9 @@ def write(world):
     files = {"google_factcheck": world.searches[GOOGLE], "gdelt": world.searches[GDELT], "searxng": world.searches[SEARXNG],
              "pages": [world.pages[url] for url in sorted(world.pages)]}
     for name, recordings in files.items():
-        # One recording a line: a change to one shows as one line of a diff.
-        lines = ",\n".join(dump(recording) for recording in recordings)
-        (HERE / "recordings" / f"{name}.json").write_text(f'{{"format":1,"recordings":[\n{lines}\n]}}\n', encoding="utf-8")
+        head = {"format": 2, "recorded_at": "2026-11-20T12:00:00Z"}
+        lines = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in [head, *recordings])
+        (HERE / "recordings" / f"{name}.ndjson").write_text(lines, encoding="utf-8")
     readme = (HERE / "README.md").read_text(encoding="utf-8")
     before, rest = readme.split("<!-- items -->\n")
     after = rest.split("<!-- /items -->\n")[1]

@@ -79,7 +79,7 @@ async fn what_was_recorded_is_answered_without_the_server_and_holds_no_key() {
     assert_eq!(live.header("x-echo"), Some("[key]"), "who asked gets the answer without his key");
     let text = setup.text();
     assert!(
-        text.lines().count() == 2 && text.starts_with(r#"{"format":1,"recorded_at":"1970-01-01T00:00:00Z"}"#),
+        text.lines().count() == 2 && text.starts_with(r#"{"format":2,"recorded_at":"1970-01-01T00:00:00Z"}"#),
         "{text}"
     );
     for word in TRACES.into_iter().chain(["x-key", "set-cookie", "id=7", "x-auth-token", "api_key"]) {
@@ -240,7 +240,7 @@ fn a_window_in_time_is_found_on_its_day() {
     let url = |end: &str| Url::parse(&format!("https://gdelt.example/doc?enddatetime={end}&query=x")).unwrap();
     let response = RecordedResponse { status: 200, headers: Vec::new(), body: b"{}".to_vec() };
     let mut archive = Archive::default();
-    archive.insert(Recording::exact("GET", &url("20261120120005"), &response)).unwrap();
+    archive.insert(Recording::answered("GET", &url("20261120120005"), response)).unwrap();
     assert!(archive.answer("GET", &url("20261120120000")).is_ok());
     assert!(archive.answer("GET", &url("20261121120000")).is_err());
 }

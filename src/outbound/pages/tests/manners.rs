@@ -136,11 +136,11 @@ async fn a_robots_txt_on_a_private_address_is_not_followed_to() {
 
 #[tokio::test]
 async fn recordings_without_a_robots_txt_allow_what_they_hold() {
-    let archive = crate::outbound::replay::Archive::from_json(
-        r#"{"format":1,"recordings":[{"match":"exact","method":"GET","url":"https://a.example/page","status":200,
-            "headers":{"content-type":"text/html"},"body":"<p>recorded"}]}"#,
-    )
-    .unwrap();
+    let mut archive = crate::outbound::replay::Archive::default();
+    let lines = r#"{"format":2,"recorded_at":"2026-11-20T12:00:00Z"}
+{"method":"GET","url":"https://a.example/page","status":200,"headers":{"content-type":"text/html"},"body":"<p>recorded"}
+"#;
+    archive.extend(lines, "a text").unwrap();
     let replay = PageFetcher::new(polite(), PageSource::Replay(Arc::new(archive))).unwrap();
     assert_eq!(fetch_with(&replay, "https://a.example/page").await.unwrap().body, b"<p>recorded");
     assert_eq!(fetch_with(&replay, "https://a.example/other").await, Err(FetchError::NoRecording));

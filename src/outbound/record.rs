@@ -101,10 +101,10 @@ impl Recorder {
         let redactor = Redactor::new(request.secrets().into_iter().chain(named), SHORTEST_SECRET);
         let url = without_keys(&request.url);
         let mut recording = match outcome {
-            Ok(answer) => Recording::exact(
+            Ok(answer) => Recording::answered(
                 request.method.as_str(),
                 &url,
-                &kept(answer.status, &answer.headers, &answer.body, &redactor),
+                kept(answer.status, &answer.headers, &answer.body, &redactor),
             ),
             Err(error) => Recording::failed(
                 request.method.as_str(),
@@ -117,8 +117,8 @@ impl Recorder {
         self.keep(&recording);
     }
 
-    fn page(&self, url: &Url, response: &RecordedResponse) {
-        self.keep(&Recording::exact("GET", &without_keys(url), response));
+    fn page(&self, url: &Url, response: RecordedResponse) {
+        self.keep(&Recording::answered("GET", &without_keys(url), response));
     }
 
     fn page_failed(&self, url: &Url, error: &FetchError) {
@@ -208,11 +208,11 @@ fn private_file(path: &Path) -> std::io::Result<File> {
 pub(super) struct ExchangeRecorder {
     recorder: Arc<Recorder>,
     url: Url,
-    state: TapeState,
+    state: HopState,
 }
 
 #[derive(Debug)]
-enum TapeState {
+enum HopState {
     Head(u16, HeaderMap),
     /// A drop now means a timeout.
     Reading(u16, HeaderMap),
@@ -221,7 +221,7 @@ enum TapeState {
 
 impl ExchangeRecorder {
     pub(super) fn new(recorder: &Arc<Recorder>, url: &Url, status: u16, headers: &HeaderMap) -> Self {
-        let state = TapeState::Head(status, headers.clone());
+        let state = HopState::Head(status, headers.clone());
         Self { recorder: Arc::clone(recorder), url: url.clone(), state }
     }
 
@@ -232,19 +232,19 @@ impl ExchangeRecorder {
 
     /// Marks the start of the body.
     pub(super) fn reading(&mut self) {
-        if let TapeState::Head(status, headers) = std::mem::replace(&mut self.state, TapeState::Over) {
-            self.state = TapeState::Reading(status, headers);
+        if let HopState::Head(status, headers) = std::mem::replace(&mut self.state, HopState::Over) {
+            self.state = HopState::Reading(status, headers);
         }
     }
 
     pub(super) fn read(mut self, body: Result<&[u8], &FetchError>) {
-        let (TapeState::Head(status, headers) | TapeState::Reading(status, headers)) =
-            std::mem::replace(&mut self.state, TapeState::Over)
+        let (HopState::Head(status, headers) | HopState::Reading(status, headers)) =
+            std::mem::replace(&mut self.state, HopState::Over)
         else {
             return;
         };
         match body {
-            Ok(body) => self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, body)),
+            Ok(body) => self.recorder.page(&self.url, page_kept(&self.url, status, &headers, body)),
             Err(error) => self.recorder.page_failed(&self.url, error),
         }
     }
@@ -252,12 +252,12 @@ impl ExchangeRecorder {
 
 impl Drop for ExchangeRecorder {
     fn drop(&mut self) {
-        match std::mem::replace(&mut self.state, TapeState::Over) {
-            TapeState::Head(status, headers) => {
-                self.recorder.page(&self.url, &page_kept(&self.url, status, &headers, &[]));
+        match std::mem::replace(&mut self.state, HopState::Over) {
+            HopState::Head(status, headers) => {
+                self.recorder.page(&self.url, page_kept(&self.url, status, &headers, &[]));
             }
-            TapeState::Reading(..) => self.recorder.page_failed(&self.url, &FetchError::Timeout),
-            TapeState::Over => {}
+            HopState::Reading(..) => self.recorder.page_failed(&self.url, &FetchError::Timeout),
+            HopState::Over => {}
         }
     }
 }
