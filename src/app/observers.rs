@@ -77,7 +77,7 @@ impl crate::outbound::Observer for OutboundObserver {
     }
 
     fn cache(&self, cache: &'static str, result: CacheResult) {
-        metrics::cache_request(cache, result.as_str());
+        metrics::cache_requests(cache, result.as_str(), 1);
     }
 }
 

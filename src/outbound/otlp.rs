@@ -30,6 +30,9 @@ const PATH: &str = "v1/traces";
 /// second without loss.
 const MAX_WAITING: usize = 4096;
 
+/// Only later spans wait for a slow collector.
+const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// How long a batch waits for further spans.
 const BATCH_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -51,7 +54,7 @@ pub enum CollectorError {
 pub fn tracer_provider(config: &TracesConfig, user_agent: &str) -> Result<Option<SdkTracerProvider>, CollectorError> {
     let Some(endpoint) = &config.endpoint else { return Ok(None) };
     let headers = config.headers.as_ref().map(read_headers).transpose()?.unwrap_or_default();
-    let client = client::client_builder(user_agent).default_headers(headers).timeout(config.timeout).build();
+    let client = client::client_builder(user_agent).default_headers(headers).timeout(COLLECTOR_TIMEOUT).build();
     let client =
         RuntimeClient { client: client.map_err(|error| BuildError::from_reqwest(&error))?, runtime: Handle::current() };
     let exporter = opentelemetry_otlp::SpanExporter::builder()
@@ -59,7 +62,7 @@ pub fn tracer_provider(config: &TracesConfig, user_agent: &str) -> Result<Option
         .with_http_client(client)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(traces_url(endpoint))
-        .with_timeout(config.timeout)
+        .with_timeout(COLLECTOR_TIMEOUT)
         .build()?;
     let exporter = CountedExporter { exporter, is_away: AtomicBool::new(false) };
     let batches =

@@ -176,7 +176,7 @@ pub(super) mod tests {
         record::page_fetched("ok");
         record::page_read(30_000);
         record::feeds(12, 1);
-        record::cache_request("page", "hit");
+        record::cache_requests("page", "hit", 1);
         record::fact_check_lookup("matched");
         record::evidence_match("corroborated");
         record::channel_corroboration(true);

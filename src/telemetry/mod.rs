@@ -12,7 +12,7 @@ pub mod metrics;
 pub mod traces;
 
 #[cfg(test)]
-mod grafana_tests;
+mod tests;
 
 pub use exporter::Exporter;
 pub use logging::Audience;
