@@ -7,27 +7,52 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use secrecy::{ExposeSecret as _, SecretString};
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
+use serde_json::Value;
 
-use super::HttpSettings;
 use super::authority::{host_of, is_loopback_name, is_same_origin, plain_origin, split_port};
-use super::keyring::{ApiToken, TokenStore};
+use super::keyring::{ApiToken, Keyring};
+use super::limit::Peer;
 use super::problem::Problem;
-use super::scope::Scope;
-use super::session::{self, COOKIE, Secret, ServerTokens, Session, cookie};
+use super::session::{self, COOKIE, Secret, Session, cookie};
+use super::{App, HttpSettings};
+use crate::store::{AuditEntry, Store};
 
 const UNKNOWN_VISITOR: &str = "nobody known";
 const THIS_MACHINE: &str = "this machine";
-const ADMIN_TOKEN: &str = "ADMIN_TOKEN";
-const READ_TOKEN: &str = "http.read_token";
 
 const CSRF_HEADER: &str = "x-csrf-token";
+
+/// The rights of a visitor. Each scope includes those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scope {
+    /// Read items, evidence, lists and providers.
+    Read,
+    /// Check claims, which may cost money.
+    Check,
+    /// Change data and settings.
+    Admin,
+}
+
+impl Scope {
+    const ALL: [Self; 3] = [Self::Read, Self::Check, Self::Admin];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Check => "check",
+            Self::Admin => "admin",
+        }
+    }
+
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == word)
+    }
+}
 
 /// The access class of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +86,15 @@ impl Access {
     }
 }
 
-/// The stored token or session of a request.
-#[derive(Debug, Default)]
-pub(crate) struct Credentials {
-    named: Option<ApiToken>,
-    session: Option<Session>,
+/// What a request presents to authenticate itself.
+#[derive(Debug)]
+pub(crate) enum Credential {
+    None,
+    /// An `Authorization` header that is not one bearer token.
+    Malformed,
+    UnknownToken,
+    Token(ApiToken),
+    Session(Session),
 }
 
 /// The authenticated visitor, in the request's extensions.
@@ -85,8 +114,8 @@ impl Default for Principal {
 }
 
 impl Principal {
-    fn named(name: &str, scope: Scope) -> Self {
-        Self { scope: Some(scope), name: name.into(), ..Self::default() }
+    fn of(token: &ApiToken, session: Option<Session>) -> Self {
+        Self { scope: Some(token.scope), name: Arc::clone(&token.name), session }
     }
 
     pub(crate) fn may(&self, scope: Scope) -> bool {
@@ -105,14 +134,45 @@ impl Principal {
     }
 }
 
+/// The visitor and address, like `token desk at 10.0.0.7`.
+#[derive(Debug, Clone)]
+pub(crate) struct Actor(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Actor {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        let visitor = parts.extensions.get::<Principal>().map_or(UNKNOWN_VISITOR, |visitor| visitor.name.as_ref());
+        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
+        Ok(Self(match peer {
+            Some(ConnectInfo(Peer(address))) => format!("{visitor} at {}", address.ip()),
+            None => visitor.to_owned(),
+        }))
+    }
+}
+
+impl Actor {
+    /// Records a change in the audit log. If that fails, the process log still has it.
+    pub(crate) async fn did(&self, app: &App, action: &str, subject: &str, detail: Option<Value>) {
+        tracing::info!(who = self.0, action, subject, "admin action");
+        let entry = AuditEntry {
+            at: app.services.clock.now(),
+            who: self.0.clone(),
+            action: action.to_owned(),
+            subject: subject.to_owned(),
+            detail,
+        };
+        if let Err(error) = app.services.store.note_audit(&entry).await {
+            tracing::error!(%error, who = self.0, action, subject, "writing the audit log failed");
+        }
+    }
+}
+
 /// Settings of the authentication and CORS layers.
 #[derive(Debug)]
 pub(crate) struct Authenticator {
-    /// Digests: comparing them also hides a token's length.
-    tokens: ServerTokens,
+    keyring: Keyring,
     open_reading: bool,
-    /// `None`: no store.
-    keyring: Option<TokenStore>,
     loopback: bool,
     /// As browsers send them: `https://example.org`.
     origins: Vec<String>,
@@ -121,14 +181,11 @@ pub(crate) struct Authenticator {
 }
 
 impl Authenticator {
-    pub(crate) fn new(settings: &HttpSettings, keyring: Option<TokenStore>) -> Self {
+    /// Without a store, only tokens of the configuration are known.
+    pub(crate) fn new(settings: &HttpSettings, store: Option<Store>) -> Self {
         Self {
-            tokens: ServerTokens {
-                admin: settings.admin_token.as_ref().map(digest_of_secret),
-                read: settings.read_token.as_ref().map(digest_of_secret),
-            },
+            keyring: Keyring::new(settings, store),
             open_reading: settings.open_reading,
-            keyring,
             loopback: settings.loopback,
             origins: settings.allowed_origins.iter().map(|origin| plain_origin(origin)).collect(),
             hosts: settings.allowed_hosts.iter().map(|host| host.to_lowercase()).collect(),
@@ -142,7 +199,7 @@ impl Authenticator {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-        credentials: &Credentials,
+        credential: &Credential,
     ) -> Result<Principal, Problem> {
         if access == Access::Health {
             return Ok(Principal::default());
@@ -150,12 +207,13 @@ impl Authenticator {
         self.check_forwarded(headers)?;
         self.check_host(uri, headers)?;
         self.check_origin(uri, headers)?;
-        let known = self.visitor(headers, credentials);
+        let known = self.visitor(credential);
         let Some(needed) = access.scope() else { return Ok(known.unwrap_or_default()) };
         let visitor = match known {
             // A wrong token is an error even if the route is open.
-            Err(problem) if headers.contains_key(header::AUTHORIZATION) => return Err(problem),
-            Err(_) if needed == Scope::Read && self.open_reading => return Ok(Principal::default()),
+            Err(_) if needed == Scope::Read && self.open_reading && matches!(credential, Credential::None) => {
+                return Ok(Principal::default());
+            }
             known => known?,
         };
         let is_open = needed == Scope::Read && self.open_reading;
@@ -172,47 +230,46 @@ impl Authenticator {
 
     /// Begins a session; `None` if the token is unknown.
     pub(crate) async fn sign_in(&self, token: &str) -> Result<Option<Secret>, Problem> {
-        let Some(keyring) = self.keyring.as_ref().filter(|_| self.has_sessions()) else { return Ok(None) };
-        let token = token.trim();
-        let (scope, id) = match self.own(token) {
-            Some((scope, _)) => (scope, None),
-            None if token.is_empty() => return Ok(None),
-            None => match keyring.of_digest(digest(token)).await? {
-                Some(named) => (named.scope, Some(named.id)),
-                None => return Ok(None),
-            },
+        let Some(store) = self.keyring.store().filter(|_| self.has_sessions()) else { return Ok(None) };
+        let token = match self.keyring.configured(token.trim()) {
+            Some(token) => Some(token.clone()),
+            None => self.keyring.stored(token.trim()).await?,
         };
-        Ok(session::begin(keyring.store(), scope, id, &self.tokens).await?)
+        let Some(token) = token else { return Ok(None) };
+        Ok(session::begin(store, &self.keyring, &token).await?)
     }
 
     pub(crate) async fn sign_out(&self, visitor: &Principal) -> Result<(), Problem> {
-        if let (Some(keyring), Some(session)) = (&self.keyring, &visitor.session) {
-            session::end(keyring.store(), session).await?;
+        if let (Some(store), Some(session)) = (self.keyring.store(), &visitor.session) {
+            session::end(store, session).await?;
         }
         Ok(())
     }
 
-    /// Looks up the token or session in the store, except server tokens.
-    pub(crate) async fn credentials(
+    /// Finds the token or session that a request presents. A token's own rate limit applies on guarded routes.
+    pub(crate) async fn credential(
         &self,
         access: Access,
         method: &Method,
         headers: &HeaderMap,
-    ) -> Result<Credentials, Problem> {
-        let nothing = Credentials::default();
-        let Some(keyring) = self.keyring.as_ref().filter(|_| access != Access::Health && self.has_sessions()) else {
-            return Ok(nothing);
-        };
+    ) -> Result<Credential, Problem> {
+        if access == Access::Health || !self.has_sessions() {
+            return Ok(Credential::None);
+        }
         let found = if headers.contains_key(header::AUTHORIZATION) {
-            let given = presented(headers).filter(|given| access.is_guarded() && self.own(given).is_none());
-            let named = match given {
-                Some(given) => keyring.of_digest(digest(given)).await?,
+            let Some(given) = presented(headers) else { return Ok(Credential::Malformed) };
+            let token = match self.keyring.configured(given) {
+                Some(token) => Some(token.clone()),
+                // Public pages need no query.
+                None if access.is_guarded() => self.keyring.stored(given).await?,
                 None => None,
             };
-            Credentials { named, session: None }
+            token.map_or(Credential::UnknownToken, Credential::Token)
         } else {
-            let Some(secret) = secret_of(headers) else { return Ok(nothing) };
-            let session = match session::find(keyring.store(), secret, &self.tokens).await {
+            let (Some(secret), Some(store)) = (secret_of(headers), self.keyring.store()) else {
+                return Ok(Credential::None);
+            };
+            let session = match session::find(store, &self.keyring, secret).await {
                 // A public page is served even if the store fails.
                 Err(error) if !access.is_guarded() && method.is_safe() => {
                     tracing::debug!(%error, "session lookup failed");
@@ -220,46 +277,24 @@ impl Authenticator {
                 }
                 found => found?,
             };
-            Credentials { named: None, session }
+            session.map_or(Credential::None, Credential::Session)
         };
-        let token = found.named.as_ref().or(found.session.as_ref().and_then(|session| session.token.as_ref()));
-        if let Some(token) = token.filter(|_| access.is_guarded()) {
-            keyring.take(token)?;
+        if let Credential::Token(token) | Credential::Session(Session { token, .. }) = &found
+            && access.is_guarded()
+        {
+            self.keyring.take(token)?;
         }
         Ok(found)
     }
 
-    /// Returns a new secret if rotation is due. A failed rotation is repeated later.
-    async fn rotated(&self, session: &Session) -> Option<Secret> {
-        let keyring = self.keyring.as_ref().filter(|_| session.is_due_for_rotation)?;
-        session::rotate(keyring.store(), session, &self.tokens)
-            .await
-            .inspect_err(|error| tracing::debug!(%error, "session rotation failed"))
-            .ok()
-            .flatten()
-    }
-
     /// Whether sign-in is possible.
     pub(crate) const fn has_sessions(&self) -> bool {
-        self.tokens.admin.is_some()
-    }
-
-    /// The scope and name of a server token.
-    fn own(&self, token: &str) -> Option<(Scope, &'static str)> {
-        let given = digest(token);
-        let is = |known: Option<[u8; 32]>| known.is_some_and(|known| known.ct_eq(&given).into());
-        if token.is_empty() {
-            None
-        } else if is(self.tokens.admin) {
-            Some((Scope::Admin, ADMIN_TOKEN))
-        } else {
-            is(self.tokens.read).then_some((Scope::Read, READ_TOKEN))
-        }
+        self.keyring.requires_token()
     }
 
     /// Refuses proxied requests without a token: they can come from other machines.
     fn check_forwarded(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        if self.tokens.admin.is_some() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
+        if self.keyring.requires_token() || !self.loopback || !headers.keys().any(is_of_a_proxy) {
             return Ok(());
         }
         Err(Problem::forbidden("requests through a reverse proxy need a token; set ADMIN_TOKEN and restart"))
@@ -284,7 +319,7 @@ impl Authenticator {
 
     /// Refuses foreign origins, except if a token is set and the bind is not loopback.
     fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-        if !self.loopback && self.tokens.admin.is_some() {
+        if !self.loopback && self.keyring.requires_token() {
             return Ok(());
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -301,32 +336,25 @@ impl Authenticator {
     }
 
     /// The visitor by token or cookie; without `ADMIN_TOKEN`, a user of this machine.
-    fn visitor(&self, headers: &HeaderMap, credentials: &Credentials) -> Result<Principal, Problem> {
-        if self.tokens.admin.is_none() {
+    fn visitor(&self, credential: &Credential) -> Result<Principal, Problem> {
+        if !self.keyring.requires_token() {
             return if self.loopback {
-                Ok(Principal::named(THIS_MACHINE, Scope::Admin))
+                Ok(Principal { scope: Some(Scope::Admin), name: THIS_MACHINE.into(), session: None })
             } else {
                 Err(Problem::forbidden(
                     "without a token this works only when the server listens on 127.0.0.1; set ADMIN_TOKEN and restart it",
                 ))
             };
         }
-        if !headers.contains_key(header::AUTHORIZATION)
-            && let Some(session) = &credentials.session
-        {
-            return Ok(signed_in(session.clone()));
-        }
-        match presented(headers).map(|given| self.own(given)) {
-            Some(Some((scope, name))) => Ok(Principal::named(name, scope)),
-            Some(None) => {
-                let named = credentials.named.as_ref();
-                named.map(|token| Principal::named(&format!("token {}", token.name), token.scope)).ok_or_else(|| {
-                    let detail = "this server does not know the token, or it was revoked";
-                    Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", detail)
-                        .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\"")
-                })
+        match credential {
+            Credential::Token(token) => Ok(Principal::of(token, None)),
+            Credential::Session(session) => Ok(Principal::of(&session.token, Some(session.clone()))),
+            Credential::UnknownToken => {
+                let detail = "this server does not know the token, or it was revoked";
+                Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong-token", detail)
+                    .challenge("Bearer realm=\"corroborate\", error=\"invalid_token\""))
             }
-            None => Err(Problem::new(
+            Credential::None | Credential::Malformed => Err(Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "no-token",
                 "this needs the server's ADMIN_TOKEN, or a token that an admin gave out; send it as Authorization: Bearer \
@@ -379,38 +407,28 @@ fn preflight_answer() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// The authentication layer: adds the [`Principal`] to the request and rotates due sessions.
+/// The authentication layer: adds the [`Principal`] to the request.
 pub(crate) async fn auth_middleware(
     State((authenticator, access)): State<(Arc<Authenticator>, Access)>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let credentials = authenticator.credentials(access, request.method(), request.headers()).await?;
-    let admitted = authenticator.admit(access, request.method(), request.uri(), request.headers(), &credentials);
-    let visitor = match admitted {
-        Ok(visitor) => visitor,
+    let credential = authenticator.credential(access, request.method(), request.headers()).await?;
+    match authenticator.admit(access, request.method(), request.uri(), request.headers(), &credential) {
+        Ok(visitor) => {
+            request.extensions_mut().insert(visitor);
+            request.extensions_mut().insert(authenticator);
+            Ok(next.run(request).await)
+        }
         Err(problem) => {
-            // The error page offers sign-out, so it needs the visitor.
-            let known = authenticator.visitor(request.headers(), &credentials).ok();
             let mut response = problem.into_response();
-            if let Some(visitor) = known {
+            // The error page offers sign-out, so it needs the visitor.
+            if let Ok(visitor) = authenticator.visitor(&credential) {
                 response.extensions_mut().insert(visitor);
             }
-            return Ok(response);
+            Ok(response)
         }
-    };
-    let session = visitor.session.clone();
-    request.extensions_mut().insert(visitor);
-    request.extensions_mut().insert(Arc::clone(&authenticator));
-    let mut response = next.run(request).await;
-    // A cookie from the handler (sign-out) wins.
-    if let Some(session) = session.filter(|_| !response.headers().contains_key(header::SET_COOKIE))
-        && let Some(secret) = authenticator.rotated(&session).await
-        && let Ok(value) = HeaderValue::from_str(&session::set(&secret))
-    {
-        response.headers_mut().insert(header::SET_COOKIE, value);
     }
-    Ok(response)
 }
 
 /// Requires the CSRF header for API writes by cookie. Forms have a field instead.
@@ -427,26 +445,9 @@ fn check_csrf(visitor: &Principal, method: &Method, uri: &Uri, headers: &HeaderM
     ))
 }
 
-fn signed_in(session: Session) -> Principal {
-    let name: Arc<str> = match &session.token {
-        Some(token) => format!("token {}", token.name).into(),
-        None if session.scope == Scope::Admin => ADMIN_TOKEN.into(),
-        None => READ_TOKEN.into(),
-    };
-    Principal { scope: Some(session.scope), name, session: Some(session) }
-}
-
 fn secret_of(headers: &HeaderMap) -> Option<Secret> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.filter_map(|line| cookie(line, COOKIE)).find_map(Secret::parse)
-}
-
-fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
-}
-
-fn digest_of_secret(secret: &SecretString) -> [u8; 32] {
-    digest(secret.expose_secret())
 }
 
 fn is_of_a_proxy(name: &HeaderName) -> bool {

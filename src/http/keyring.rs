@@ -1,4 +1,4 @@
-//! Stored tokens, cached for [`BELIEVED`].
+//! Tokens: those of the configuration, and those of the store, cached for [`CACHE_TIME`].
 //!
 //! The cache saves a query per request, and revocation still takes effect within seconds.
 
@@ -9,54 +9,96 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use moka::future::Cache;
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
 
+use super::HttpSettings;
+use super::auth::Scope;
 use super::limit::PeerLimit;
 use super::problem::Problem;
-use super::scope::Scope;
 use crate::store::{SessionToken, Store, StoreError, StoredToken};
 
-/// Cache time; a revoked token ends within it.
-const BELIEVED: Duration = Duration::from_secs(5);
-/// Cache size; more than there are tokens, because guesses are cached too.
-const MOST_KNOWN: u64 = 1_000;
+/// A revoked token ends within it.
+const CACHE_TIME: Duration = Duration::from_secs(5);
+/// More than there are tokens, because guesses are cached too.
+const CACHE_SIZE: u64 = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApiToken {
-    pub(crate) id: i64,
+    /// `None`: a token of the configuration.
+    pub(crate) id: Option<i64>,
+    /// For the audit log: `ADMIN_TOKEN`, `token <name>`.
     pub(crate) name: Arc<str>,
     pub(crate) scope: Scope,
     per_minute: Option<u32>,
 }
 
 impl ApiToken {
+    pub(crate) fn configured(name: &str, scope: Scope) -> Self {
+        Self { id: None, name: name.into(), scope, per_minute: None }
+    }
+
     pub(crate) fn of_session(token: SessionToken, scope: Scope) -> Self {
-        Self { id: token.id, name: token.name.into(), scope, per_minute: token.requests_per_minute }
+        Self::stored(token.id, &token.name, scope, token.requests_per_minute)
+    }
+
+    fn stored(id: i64, name: &str, scope: Scope, per_minute: Option<u32>) -> Self {
+        Self { id: Some(id), name: format!("token {name}").into(), scope, per_minute }
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct TokenStore {
-    store: Store,
+pub(crate) struct Keyring {
+    /// By digest: comparing digests also hides a token's length. Empty: no token is required.
+    configured: Vec<([u8; 32], ApiToken)>,
+    store: Option<Store>,
     /// By digest.
     known: Cache<[u8; 32], Option<ApiToken>>,
     /// Of tokens with their own limit, by id.
     limits: Mutex<HashMap<i64, (u32, Arc<PeerLimit>)>>,
 }
 
-impl TokenStore {
-    pub(crate) fn new(store: Store) -> Self {
-        let known = Cache::builder().max_capacity(MOST_KNOWN).time_to_live(BELIEVED).build();
-        Self { store, known, limits: Mutex::default() }
+impl Keyring {
+    pub(crate) fn new(settings: &HttpSettings, store: Option<Store>) -> Self {
+        let token =
+            |secret: &SecretString, name, scope| (digest(secret.expose_secret()), ApiToken::configured(name, scope));
+        let admin = settings.admin_token.as_ref().map(|secret| token(secret, "ADMIN_TOKEN", Scope::Admin));
+        let read = settings.read_token.as_ref().map(|secret| token(secret, "http.read_token", Scope::Read));
+        let configured = if admin.is_some() { admin.into_iter().chain(read).collect() } else { Vec::new() };
+        let known = Cache::builder().max_capacity(CACHE_SIZE).time_to_live(CACHE_TIME).build();
+        Self { configured, store, known, limits: Mutex::default() }
     }
 
-    pub(crate) const fn store(&self) -> &Store {
-        &self.store
+    /// Whether the server requires a token, so that people can sign in.
+    pub(crate) const fn requires_token(&self) -> bool {
+        !self.configured.is_empty()
     }
 
-    pub(crate) async fn of_digest(&self, digest: [u8; 32]) -> Result<Option<ApiToken>, Problem> {
+    pub(crate) const fn store(&self) -> Option<&Store> {
+        self.store.as_ref()
+    }
+
+    /// Returns the token of the configuration.
+    pub(crate) fn configured(&self, secret: &str) -> Option<&ApiToken> {
+        let given = digest(secret);
+        // The first match may end the search: an attacker does not choose which token exists.
+        let same = |known: &&([u8; 32], ApiToken)| !secret.is_empty() && bool::from(known.0.ct_eq(&given));
+        self.configured.iter().find(same).map(|(_, token)| token)
+    }
+
+    /// Returns the digest and the token of the configuration with this scope.
+    pub(crate) fn configured_for(&self, scope: Scope) -> Option<&([u8; 32], ApiToken)> {
+        self.configured.iter().find(|(_, token)| token.scope == scope)
+    }
+
+    /// Returns the token of the store.
+    pub(crate) async fn stored(&self, secret: &str) -> Result<Option<ApiToken>, Problem> {
+        let Some(store) = self.store.as_ref().filter(|_| !secret.is_empty()) else { return Ok(None) };
+        let digest = digest(secret);
         let found = self.known.try_get_with(digest, async {
-            let stored = self.store.token_of(digest).await?;
-            Ok::<_, StoreError>(stored.as_ref().and_then(named))
+            let stored = store.token_of(digest).await?;
+            Ok::<_, StoreError>(stored.as_ref().and_then(token_of))
         });
         // Concurrent lookups share the error, so it cannot be matched by value.
         found.await.map_err(|error| {
@@ -70,14 +112,13 @@ impl TokenStore {
 
     /// Counts a request of a token with its own limit.
     pub(crate) fn take(&self, token: &ApiToken) -> Result<(), Problem> {
-        let Some(per_minute) = token.per_minute else { return Ok(()) };
+        let (Some(id), Some(per_minute)) = (token.id, token.per_minute) else { return Ok(()) };
         let limit = {
             let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-            let known =
-                limits.get(&token.id).filter(|(rate, _)| *rate == per_minute).map(|(_, limit)| Arc::clone(limit));
+            let known = limits.get(&id).filter(|(rate, _)| *rate == per_minute).map(|(_, limit)| Arc::clone(limit));
             match known.or_else(|| PeerLimit::new(per_minute).map(Arc::new)) {
                 Some(limit) => {
-                    limits.insert(token.id, (per_minute, Arc::clone(&limit)));
+                    limits.insert(id, (per_minute, Arc::clone(&limit)));
                     limit
                 }
                 None => return Ok(()),
@@ -95,7 +136,11 @@ impl TokenStore {
     }
 }
 
-fn named(stored: &StoredToken) -> Option<ApiToken> {
+fn token_of(stored: &StoredToken) -> Option<ApiToken> {
     let scope = Scope::parse(&stored.scope)?;
-    Some(ApiToken { id: stored.id, name: stored.name.as_str().into(), scope, per_minute: stored.requests_per_minute })
+    Some(ApiToken::stored(stored.id, &stored.name, scope, stored.requests_per_minute))
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }

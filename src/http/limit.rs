@@ -2,7 +2,7 @@
 //!
 //! Client addresses are those of connections; forwarding headers are never trusted.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,6 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use tokio::time::Instant;
 
-use super::peer::{Peer, client};
 use super::problem::Problem;
 
 /// A page sends several requests at once, so a burst is a quarter of a minute's requests or at least this number.
@@ -40,6 +39,22 @@ pub(super) fn is_probe(path: &str) -> bool {
 
 fn is_counted(path: &str) -> bool {
     !is_probe(path) && !path.starts_with(STATIC_FILES)
+}
+
+/// The client's address; requests have it as `ConnectInfo`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// An IPv4 address, or the /64 network that one customer gets in IPv6.
+pub(super) fn client(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = address.to_bits() & (u128::MAX << 64);
+            // The loopback address is counted alone.
+            IpAddr::V6(if address.is_loopback() { address } else { Ipv6Addr::from_bits(network) })
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
 }
 
 /// Time since server start.
@@ -180,5 +195,13 @@ mod tests {
         let limit = PeerLimit::new(1).unwrap();
         assert!(limit.take(address("::1")).is_ok());
         assert!(limit.take(address("::1")).is_err());
+    }
+
+    #[test]
+    fn a_household_is_one_client() {
+        assert_eq!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:2:ffff::9")));
+        assert_ne!(client(address("2001:db8:1:2::1")), client(address("2001:db8:1:3::1")));
+        assert_eq!(client(address("::ffff:192.0.2.1")), address("192.0.2.1"));
+        assert_eq!(client(address("::1")), address("::1"));
     }
 }

@@ -3,12 +3,9 @@
 //! The store has only the secret's SHA-256. A session ends at sign-out, when its token is revoked, or twelve hours
 //! after sign-in.
 //!
-//! A session of a server token also ends when that token changes. The row has an HMAC-SHA256 of the token, keyed with
+//! A session of a configured token also ends when that token changes. The row has an HMAC-SHA256 of the token, keyed with
 //! the secret. A copy of the store lacks the key and a cookie lacks the MAC, so neither alone can confirm a guessed
 //! token.
-//!
-//! The secret changes every hour. The old one stays valid for a minute, because other tabs may have sent requests. The
-//! CSRF token never changes, so open forms still work.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,8 +14,8 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use super::keyring::ApiToken;
-use super::scope::Scope;
+use super::auth::Scope;
+use super::keyring::{ApiToken, Keyring};
 use crate::store::{NewSession, SessionOrigin, Store, StoreError, StoredSession};
 
 /// A `__Host-` prefix would need TLS, which a loopback server lacks.
@@ -57,7 +54,7 @@ impl Secret {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
-    /// The MAC of a server token. `token` is its digest.
+    /// The MAC of a configured token. `token` is its digest.
     fn mac(&self, token: &[u8; 32]) -> Option<[u8; 32]> {
         let mut mac = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()).ok()?;
         mac.update(b"corroborate server token");
@@ -66,54 +63,27 @@ impl Secret {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ServerTokens {
-    pub(crate) admin: Option<[u8; 32]>,
-    pub(crate) read: Option<[u8; 32]>,
-}
-
-impl ServerTokens {
-    fn of(&self, scope: Scope) -> Option<[u8; 32]> {
-        match scope {
-            Scope::Admin => self.admin,
-            Scope::Read => self.read,
-            Scope::Check => None,
-        }
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
-    pub(crate) scope: Scope,
+    pub(crate) token: ApiToken,
     /// The CSRF token of its forms.
     pub(crate) csrf: Arc<str>,
-    /// `None`: a server token.
-    pub(crate) token: Option<ApiToken>,
-    pub(crate) is_due_for_rotation: bool,
     secret: Secret,
 }
 
 impl Session {
-    fn of(stored: StoredSession, secret: Secret, tokens: &ServerTokens) -> Option<Self> {
+    fn of(stored: StoredSession, secret: Secret, keyring: &Keyring) -> Option<Self> {
         let scope = Scope::parse(&stored.scope)?;
         let token = match (stored.token, stored.server_token_mac) {
-            (Some(token), None) => Some(ApiToken::of_session(token, scope)),
+            (Some(token), None) => ApiToken::of_session(token, scope),
             (None, Some(mac)) => {
-                let expected = secret.mac(&tokens.of(scope)?)?;
-                if !bool::from(expected.ct_eq(mac.as_slice())) {
-                    return None;
-                }
-                None
+                let (digest, token) = keyring.configured_for(scope)?;
+                let expected = secret.mac(digest)?;
+                bool::from(expected.ct_eq(mac.as_slice())).then(|| token.clone())?
             }
             _ => return None,
         };
-        Some(Self {
-            scope,
-            csrf: stored.csrf_token.into(),
-            token,
-            is_due_for_rotation: stored.is_due_for_rotation,
-            secret,
-        })
+        Some(Self { token, csrf: stored.csrf_token.into(), secret })
     }
 
     /// Whether a form comes from this session.
@@ -122,44 +92,27 @@ impl Session {
     }
 }
 
-/// Begins a session; returns its secret, or `None` without a server token of this scope.
-pub(crate) async fn begin(
-    store: &Store,
-    scope: Scope,
-    token: Option<i64>,
-    tokens: &ServerTokens,
-) -> Result<Option<Secret>, StoreError> {
+/// Begins a session; returns its secret, or `None` if the token is not configured any more.
+pub(crate) async fn begin(store: &Store, keyring: &Keyring, token: &ApiToken) -> Result<Option<Secret>, StoreError> {
     let secret = Secret::random();
-    let origin = match token {
+    let origin = match token.id {
         Some(id) => Some(SessionOrigin::Token(id)),
-        None => tokens.of(scope).and_then(|token| secret.mac(&token)).map(SessionOrigin::ServerToken),
+        None => keyring
+            .configured_for(token.scope)
+            .and_then(|(digest, _)| secret.mac(digest))
+            .map(SessionOrigin::ServerToken),
     };
     let Some(origin) = origin else { return Ok(None) };
     let csrf_token = hex(&rand::random::<[u8; 32]>());
-    let new = NewSession { digest: secret.digest(), csrf_token: &csrf_token, scope: scope.as_str(), origin };
+    let new = NewSession { digest: secret.digest(), csrf_token: &csrf_token, scope: token.scope.as_str(), origin };
     store.begin_session(&new).await?;
     Ok(Some(secret))
 }
 
-/// The session of a secret; `None` if it has ended or its server token has changed.
-pub(crate) async fn find(store: &Store, secret: Secret, tokens: &ServerTokens) -> Result<Option<Session>, StoreError> {
+/// The session of a secret; `None` if it has ended or its configured token has changed.
+pub(crate) async fn find(store: &Store, keyring: &Keyring, secret: Secret) -> Result<Option<Session>, StoreError> {
     let stored = store.session(secret.digest()).await?;
-    Ok(stored.and_then(|stored| Session::of(stored, secret, tokens)))
-}
-
-/// Replaces the secret, unless another request was first.
-pub(crate) async fn rotate(
-    store: &Store,
-    session: &Session,
-    tokens: &ServerTokens,
-) -> Result<Option<Secret>, StoreError> {
-    let secret = Secret::random();
-    let mac = match session.token {
-        Some(_) => None,
-        None => tokens.of(session.scope).and_then(|token| secret.mac(&token)),
-    };
-    let is_rotated = store.rotate_session(session.secret.digest(), secret.digest(), mac).await?;
-    Ok(is_rotated.then_some(secret))
+    Ok(stored.and_then(|stored| Session::of(stored, secret, keyring)))
 }
 
 pub(crate) async fn end(store: &Store, session: &Session) -> Result<(), StoreError> {
@@ -195,15 +148,14 @@ pub(crate) fn cookie<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 impl Session {
     pub(crate) fn for_test(scope: Scope) -> Self {
         let csrf = hex(&rand::random::<[u8; 32]>()).into();
-        Self { scope, csrf, token: None, is_due_for_rotation: false, secret: Secret::random() }
+        Self { token: ApiToken::configured("test", scope), csrf, secret: Secret::random() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TOKENS: ServerTokens = ServerTokens { admin: Some([1; 32]), read: Some([2; 32]) };
+    use crate::http::HttpSettings;
 
     fn stored(scope: Scope, mac: Option<[u8; 32]>) -> StoredSession {
         StoredSession {
@@ -211,23 +163,32 @@ mod tests {
             scope: scope.as_str().into(),
             token: None,
             server_token_mac: mac.map(Vec::from),
-            is_due_for_rotation: false,
         }
     }
 
+    fn keyring(admin: Option<&str>) -> Keyring {
+        let settings = HttpSettings {
+            admin_token: admin.map(Into::into),
+            read_token: Some("reader".into()),
+            ..HttpSettings::default()
+        };
+        Keyring::new(&settings, None)
+    }
+
     #[test]
-    fn session_of_a_server_token_ends_when_the_token_changes() {
-        let secret = Secret::random();
-        let read = |scope, mac, tokens: &ServerTokens| Session::of(stored(scope, mac), secret.clone(), tokens);
-        let mac = secret.mac(&[1; 32]);
-        assert!(read(Scope::Admin, mac, &TOKENS).is_some());
-        assert!(read(Scope::Admin, mac, &ServerTokens { admin: Some([9; 32]), ..TOKENS }).is_none(), "another token");
-        assert!(read(Scope::Admin, mac, &ServerTokens { admin: None, ..TOKENS }).is_none(), "no token");
-        assert!(read(Scope::Read, mac, &TOKENS).is_none(), "the other token's scope");
-        assert!(read(Scope::Admin, secret.mac(&[2; 32]), &TOKENS).is_none(), "a reader's session that claims more");
-        assert!(read(Scope::Check, mac, &TOKENS).is_none(), "a scope that no server token has");
-        assert!(read(Scope::Admin, None, &TOKENS).is_none(), "no origin");
-        assert!(read(Scope::Admin, Secret::random().mac(&[1; 32]), &TOKENS).is_none(), "another session's MAC");
+    fn session_of_a_configured_token_ends_when_the_token_changes() {
+        let (secret, keys) = (Secret::random(), keyring(Some("admin")));
+        let read = |scope, mac, keys: &Keyring| Session::of(stored(scope, mac), secret.clone(), keys);
+        let mac = |secret: &Secret, scope| secret.mac(&keys.configured_for(scope).unwrap().0);
+        let own = mac(&secret, Scope::Admin);
+        assert!(read(Scope::Admin, own, &keys).is_some());
+        assert!(read(Scope::Admin, own, &keyring(Some("another"))).is_none(), "another token");
+        assert!(read(Scope::Admin, own, &keyring(None)).is_none(), "no token");
+        assert!(read(Scope::Read, own, &keys).is_none(), "the other token's scope");
+        assert!(read(Scope::Admin, mac(&secret, Scope::Read), &keys).is_none(), "a reader's session that claims more");
+        assert!(read(Scope::Check, own, &keys).is_none(), "a scope that no configured token has");
+        assert!(read(Scope::Admin, None, &keys).is_none(), "no origin");
+        assert!(read(Scope::Admin, mac(&Secret::random(), Scope::Admin), &keys).is_none(), "another session's MAC");
     }
 
     #[test]

@@ -1,15 +1,11 @@
 //! Sessions of the web UI, by the digest of their secret.
 //!
-//! All times are the database's. A used session gets a new secret every hour; the secret itself is never stored.
+//! All times are the database's. The secret itself is never stored.
 
 use super::{Store, StoreError};
 
-/// From sign-in to expiry; rotation does not extend it. An SQL literal.
+/// From sign-in to expiry. An SQL literal.
 const LIFETIME: &str = "interval '12 hours'";
-/// Age after which a used session gets a new secret.
-const ROTATION_INTERVAL: &str = "interval '1 hour'";
-/// How long the old secret is accepted after a rotation, for requests in progress.
-const ROTATION_GRACE: &str = "interval '1 minute'";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionOrigin {
@@ -35,7 +31,6 @@ pub struct StoredSession {
     pub token: Option<SessionToken>,
     /// Set if `token` is `None`.
     pub server_token_mac: Option<Vec<u8>>,
-    pub is_due_for_rotation: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,18 +63,18 @@ impl Store {
 
     /// Returns the valid session; `None` if it or its token is missing, expired or revoked.
     pub async fn session(&self, digest: [u8; 32]) -> Result<Option<StoredSession>, StoreError> {
-        type Row = (String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Option<i32>, bool);
-        let select = format!(
-            "SELECT s.csrf_token, s.scope, s.server_token_mac, t.id, t.name, t.requests_per_minute,
-                 NOT s.is_replaced AND s.rotated_at <= now() - {ROTATION_INTERVAL} AS is_due_for_rotation
+        type Row = (String, String, Option<Vec<u8>>, Option<i64>, Option<String>, Option<i32>);
+        let row: Option<Row> = sqlx::query_as(
+            "SELECT s.csrf_token, s.scope, s.server_token_mac, t.id, t.name, t.requests_per_minute
              FROM http_sessions AS s LEFT JOIN access_tokens AS t ON t.id = s.token_id
              WHERE s.digest = $1 AND s.expires_at > now()
                  AND (s.token_id IS NULL
-                     OR t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))"
-        );
-        let row: Option<Row> =
-            sqlx::query_as(sqlx::AssertSqlSafe(select)).bind(digest.as_slice()).fetch_optional(&self.pool).await?;
-        Ok(row.map(|(csrf_token, scope, server_token_mac, id, name, rate, is_due_for_rotation)| StoredSession {
+                     OR t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now()))",
+        )
+        .bind(digest.as_slice())
+        .fetch_optional(&self.pool)
+        .await?;
+        Ok(row.map(|(csrf_token, scope, server_token_mac, id, name, rate)| StoredSession {
             csrf_token,
             scope,
             token: id.zip(name).map(|(id, name)| SessionToken {
@@ -88,51 +83,12 @@ impl Store {
                 requests_per_minute: rate.and_then(|rate| u32::try_from(rate).ok()),
             }),
             server_token_mac,
-            is_due_for_rotation,
         }))
     }
 
-    /// Replaces a session's secret; false if another request did so, or the session is gone.
-    pub async fn rotate_session(
-        &self,
-        earlier: [u8; 32],
-        digest: [u8; 32],
-        server_token_mac: Option<[u8; 32]>,
-    ) -> Result<bool, StoreError> {
-        let rotate = format!(
-            "WITH earlier AS (
-                 UPDATE http_sessions SET is_replaced = true, expires_at = least(expires_at, now() + {ROTATION_GRACE})
-                 WHERE digest = $1 AND NOT is_replaced AND rotated_at <= now() - {ROTATION_INTERVAL}
-                     AND expires_at > now()
-                 RETURNING csrf_token, scope, token_id, created_at)
-             INSERT INTO http_sessions (digest, csrf_token, scope, token_id, server_token_mac, created_at, expires_at)
-             SELECT $2, csrf_token, scope, token_id, $3, created_at, created_at + {LIFETIME} FROM earlier"
-        );
-        let rotated = sqlx::query(sqlx::AssertSqlSafe(rotate))
-            .bind(earlier.as_slice())
-            .bind(digest.as_slice())
-            .bind(server_token_mac.as_ref().map(<[u8; 32]>::as_slice))
-            .execute(&self.pool)
-            .await?;
-        Ok(rotated.rows_affected() > 0)
-    }
-
     pub async fn end_session(&self, digest: [u8; 32]) -> Result<(), StoreError> {
-        self.in_time(async {
-            let mut transaction = self.transaction().await?;
-            // The lock makes a running rotation finish first; a later one finds no row.
-            let csrf_token: Option<String> =
-                sqlx::query_scalar("SELECT csrf_token FROM http_sessions WHERE digest = $1 FOR UPDATE")
-                    .bind(digest.as_slice())
-                    .fetch_optional(&mut *transaction)
-                    .await?;
-            sqlx::query("DELETE FROM http_sessions WHERE csrf_token = $1")
-                .bind(csrf_token)
-                .execute(&mut *transaction)
-                .await?;
-            Ok(transaction.commit().await?)
-        })
-        .await
+        sqlx::query("DELETE FROM http_sessions WHERE digest = $1").bind(digest.as_slice()).execute(&self.pool).await?;
+        Ok(())
     }
 
     /// Removes sessions that expired or whose token is invalid. Returns their number.
