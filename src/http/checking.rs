@@ -2,11 +2,17 @@
 //!
 //! A check waits for one of `CHECKS_AT_ONCE` places, then runs the pipeline.
 
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::http::HeaderName;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse as _, Response};
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use futures::stream::{self, Stream};
+use futures::stream::{self, Stream, StreamExt as _};
+use serde::Serialize;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::App;
@@ -156,4 +162,26 @@ fn event_of(progress: Progress) -> CheckEvent {
         Progress::Trace(line) => CheckEvent::Trace(line),
         Progress::Degraded(cause) => CheckEvent::Degraded(cause.to_string()),
     }
+}
+
+/// Interval of comments in a stream of server-sent events, because proxies end a silent connection.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Returns a server-sent event.
+pub(crate) fn named(name: &str, data: &impl Serialize) -> Event {
+    match serde_json::to_string(data) {
+        Ok(line) => Event::default().event(name).data(line),
+        Err(error) => {
+            tracing::error!(%error, event = name, "server-sent event could not be written");
+            Event::default().event("problem").data(Problem::internal().shown().to_string())
+        }
+    }
+}
+
+/// Returns a response of server-sent events.
+pub(crate) fn streamed(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let events = events.map(Ok::<Event, Infallible>).boxed();
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT));
+    // nginx would show nothing until the end.
+    ([(HeaderName::from_static("x-accel-buffering"), "no")], sse).into_response()
 }

@@ -32,8 +32,8 @@ use tower::ServiceExt as _;
 
 use self::registry::{Limits, Registration, Registry, SlotKind};
 use self::stream::{Activity, Answer, RequestBody, Stream, Timeouts};
+use super::limit::Peer;
 use super::limit::is_probe;
-use super::peer::Peer;
 use super::problem::Problem;
 
 /// Well below the usual limit of 1,024 open files, which the store, broker and fetching share.

@@ -8,28 +8,21 @@ use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, Route, TimeoutClass, Verb};
+use super::{Route, TimeoutClass};
 use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::extract::ApiJson;
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
 use crate::store::CleanupReport;
 use crate::telemetry::metrics;
 
-pub(crate) const ROUTES: &[Route] = &[Route {
-    verb: Verb::Post,
-    path: "/api/cleanup",
-    access: Access::Admin,
-    patience: TimeoutClass::Long,
-    operation: "cleanUp",
-    summary: "Delete expired rows, or count them",
-    parameters: &[],
-    body: Some(Content::json(SchemaGenerator::subschema_for::<CleanupRequest>)),
-    answer: Answer::json("Rows removed, or to be removed", schema),
-    mount: |method| on(method, clean_up),
-}];
+pub(crate) const ROUTES: &[Route] =
+    &[Route::post("/api/cleanup", Access::Admin, "cleanUp", |method| on(method, clean_up))
+        .about("Delete expired rows, or count them")
+        .body::<CleanupRequest>()
+        .answer_of("Rows removed, or to be removed", schema)
+        .timeout(TimeoutClass::Long)];
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

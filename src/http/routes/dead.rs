@@ -9,16 +9,13 @@ use chrono::{DateTime, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count};
+use super::{LIMIT, LimitQuery, List, Parameter, Route, TimeoutClass, text};
 use crate::broker::{DeadLetter, DeadSelection, OpenDeadLetter, Queue};
 use crate::domain::excerpt::item_id_of;
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, page_limit};
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
-
-const SELECTION: Option<Content> = Some(Content::json(selection));
 
 fn selection(_generator: &mut SchemaGenerator) -> Schema {
     one_way_of_three("reason", "their label; delivery_limit for those that the broker gave up")
@@ -38,59 +35,24 @@ pub(super) fn one_way_of_three(shared: &'static str, about: &'static str) -> Sch
 }
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/dead",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "listDead",
-        summary: "List dead letters, oldest first",
-        parameters: &[Parameter {
-            name: "limit",
-            place: Place::Query,
-            about: "maximum number; 50 when absent",
-            schema: count,
-        }],
-        body: None,
-        answer: Answer::json("The letters, without their bodies", SchemaGenerator::subschema_for::<List<Letter>>),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/dead/{id}",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "getDead",
-        summary: "One dead letter with its message",
-        parameters: &[Parameter { name: "id", place: Place::Path, about: "as the list names it", schema: super::text }],
-        body: None,
-        answer: Answer::json("The letter", SchemaGenerator::subschema_for::<OpenLetter>),
-        mount: |method| on(method, get),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/dead/requeue",
-        access: Access::Admin,
-        patience: TimeoutClass::Long,
-        operation: "requeueDead",
-        summary: "Requeue dead letters",
-        parameters: &[],
-        body: SELECTION,
-        answer: Answer::json("How many went back", SchemaGenerator::subschema_for::<Moved>),
-        mount: |method| on(method, requeue),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/dead/drop",
-        access: Access::Admin,
-        patience: TimeoutClass::Long,
-        operation: "dropDead",
-        summary: "Delete dead letters",
-        parameters: &[],
-        body: SELECTION,
-        answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Moved>),
-        mount: |method| on(method, throw_away),
-    },
+    Route::get("/api/dead", Access::Admin, "listDead", |method| on(method, list))
+        .about("List dead letters, oldest first")
+        .parameters(&[LIMIT])
+        .answer::<List<Letter>>("The letters, without their bodies"),
+    Route::get("/api/dead/{id}", Access::Admin, "getDead", |method| on(method, get))
+        .about("One dead letter with its message")
+        .parameters(&[Parameter::path("id", "as the list names it", text)])
+        .answer::<OpenLetter>("The letter"),
+    Route::post("/api/dead/requeue", Access::Admin, "requeueDead", |method| on(method, requeue))
+        .about("Requeue dead letters")
+        .body_of(selection)
+        .answer::<Moved>("How many went back")
+        .timeout(TimeoutClass::Long),
+    Route::post("/api/dead/drop", Access::Admin, "dropDead", |method| on(method, throw_away))
+        .about("Delete dead letters")
+        .body_of(selection)
+        .answer::<Moved>("How many are gone")
+        .timeout(TimeoutClass::Long),
 ];
 
 /// The reason of dead letters that the daemon did not write.
@@ -125,12 +87,6 @@ pub(crate) struct OpenLetter {
     body: String,
     /// Whether `body` is exactly the whole message.
     exact: bool,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct ListQuery {
-    pub(crate) limit: Option<i64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -196,51 +152,63 @@ impl Selection {
         Self { ids: Vec::new(), all: false, reason: Some(reason) }
     }
 
+    fn selected(&self) -> Result<Selected<'_>, Problem> {
+        let advice =
+            "name the letters, {\"ids\": [\"…\"]}, or their reason, {\"reason\": \"…\"}, or say {\"all\": true}";
+        Selected::new(self.all, &self.ids, self.reason.as_deref(), advice)
+    }
+}
+
+/// A checked selection.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Selected<'a> {
+    All,
+    Ids(&'a [String]),
+    /// All with this reason or webhook.
+    Of(&'a str),
+}
+
+impl<'a> Selected<'a> {
     /// Requires exactly one way: an empty selection must not select everything.
-    fn check(&self) -> Result<(), Problem> {
-        match (self.all, self.ids.is_empty(), self.reason.is_none()) {
-            (true, true, true) | (false, false, true) | (false, true, false) => Ok(()),
-            _ => Err(Problem::invalid(
-                "name the letters, {\"ids\": [\"…\"]}, or their reason, {\"reason\": \"…\"}, or say {\"all\": true}",
-            )),
+    pub(super) fn new(all: bool, ids: &'a [String], shared: Option<&'a str>, advice: &str) -> Result<Self, Problem> {
+        match (all, ids.is_empty(), shared) {
+            (true, true, None) => Ok(Self::All),
+            (false, false, None) => Ok(Self::Ids(ids)),
+            (false, true, Some(shared)) => Ok(Self::Of(shared)),
+            _ => Err(Problem::invalid(advice)),
         }
     }
 
-    /// Returns an error if none was moved.
-    fn answer(&self, moved: usize) -> Result<usize, Problem> {
-        if moved == 0 && !self.all {
-            return Err(Problem::not_found(
-                "none of these dead letters is there any more, or can go back; see GET /api/dead",
-            ));
-        }
-        Ok(moved)
-    }
-
-    fn subject(&self) -> String {
-        match &self.reason {
-            _ if self.all => "all".to_owned(),
-            Some(reason) => format!("all of {reason}"),
-            None => self.ids.join(", ").chars().take(200).collect(),
+    /// For the audit log.
+    pub(super) fn subject(&self) -> String {
+        match self {
+            Self::All => "all".to_owned(),
+            Self::Of(shared) => format!("all of {shared}"),
+            Self::Ids(ids) => ids.join(", ").chars().take(200).collect(),
         }
     }
 }
 
 pub(crate) async fn moved(app: &App, who: &Actor, selection: &Selection, how: LetterAction) -> Result<usize, Problem> {
-    selection.check()?;
+    let selected = selection.selected()?;
     let queue = app.queue.as_ref();
-    let which = match &selection.reason {
-        _ if selection.all => DeadSelection::All,
-        Some(reason) => DeadSelection::Reason(reason),
-        None => DeadSelection::Ids(&selection.ids),
+    let which = match selected {
+        Selected::All => DeadSelection::All,
+        Selected::Of(reason) => DeadSelection::Reason(reason),
+        Selected::Ids(ids) => DeadSelection::Ids(ids),
     };
     let (count, action) = match how {
         LetterAction::Requeue => (queue.dead_requeue(which).await?, "dead.requeue"),
         LetterAction::Drop => (queue.dead_drop(which).await?, "dead.drop"),
     };
     if count > 0 {
-        who.did(app, action, &selection.subject(), Some(serde_json::json!({ "letters": count }))).await;
+        who.did(app, action, &selected.subject(), Some(serde_json::json!({ "letters": count }))).await;
+    } else if !selection.all {
+        return Err(Problem::not_found(
+            "none of these dead letters is there any more, or can go back; see GET /api/dead",
+        ));
     }
-    selection.answer(count)
+    Ok(count)
 }
 
 async fn letters(queue: &dyn Queue, limit: Option<i64>) -> Result<List<Letter>, Problem> {
@@ -257,7 +225,7 @@ async fn letter(queue: &dyn Queue, id: &str) -> Result<OpenLetter, Problem> {
         .ok_or_else(|| Problem::not_found("there is no dead letter of that id; see GET /api/dead"))
 }
 
-async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<ListQuery>) -> Result<Json<List<Letter>>, Problem> {
+async fn list(State(app): State<App>, ApiQuery(query): ApiQuery<LimitQuery>) -> Result<Json<List<Letter>>, Problem> {
     letters(app.queue.as_ref(), query.limit).await.map(Json)
 }
 
@@ -334,15 +302,13 @@ mod tests {
     #[test]
     fn nothing_never_means_everything() {
         let read = |value| serde_json::from_value::<Selection>(value).unwrap();
-        assert!(read(json!({})).check().is_err());
-        assert!(read(json!({"ids": []})).check().is_err());
-        assert!(read(json!({"ids": ["a"], "all": true})).check().is_err());
-        assert!(read(json!({"ids": ["a"], "reason": "not_json"})).check().is_err());
+        assert!(read(json!({})).selected().is_err());
+        assert!(read(json!({"ids": []})).selected().is_err());
+        assert!(read(json!({"ids": ["a"], "all": true})).selected().is_err());
+        assert!(read(json!({"ids": ["a"], "reason": "not_json"})).selected().is_err());
         for one in [json!({"all": true}), json!({"ids": ["a"]}), json!({"reason": "not_json"})] {
-            assert!(read(one).check().is_ok());
+            assert!(read(one).selected().is_ok());
         }
-        assert!(read(json!({"ids": ["a"]})).answer(0).is_err());
-        assert!(read(json!({"all": true})).answer(0).is_ok(), "an empty pile is no error");
         assert!(serde_json::from_value::<Selection>(json!({"id": "a"})).is_err(), "a slip of the pen is told");
     }
 }

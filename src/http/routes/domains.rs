@@ -5,109 +5,51 @@
 mod table;
 
 use axum::Json;
-use axum::extract::{FromRequest, FromRequestParts as _, Request, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::on;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Content, Parameter, Place, Route, TimeoutClass, Verb, text};
+use super::{Parameter, Route, TimeoutClass, plain_text, text};
 use crate::domain::rules::{ALLOW_MIN_CREDIBILITY, DomainList, DomainRule, check_credibility, normalize_domain};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::extract::{ApiJson, ApiPath, ApiQuery, query_text};
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
 use crate::store::{RuleChange, RuleChangeAction};
 pub(crate) use table::imported;
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/domains",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listDomains",
-        summary: "List the domain rules",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The rules", SchemaGenerator::subschema_for::<Rules>),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/domains",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "putDomain",
-        summary: "Add a domain rule (201) or change it; omitted fields keep their values on the same list",
-        parameters: &[],
-        body: Some(Content::json(rule_schema)),
-        answer: Answer::json("What was done", change_schema),
-        mount: |method| on(method, put),
-    },
-    Route {
-        verb: Verb::Delete,
-        path: "/api/domains/{domain}",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "removeDomain",
-        summary: "Remove a domain's rule",
-        parameters: &[
-            Parameter {
-                name: "domain",
-                place: Place::Path,
-                about: "the domain, like example.org or *.gov",
-                schema: text,
-            },
-            Parameter { name: "why", place: Place::Query, about: "the reason, for the record", schema: text },
-        ],
-        body: None,
-        answer: Answer::json("What was done", change_schema),
-        mount: |method| on(method, remove),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/domains/preview",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "previewDomain",
-        summary: "Dry run of an edit: what it would change, and how many stored pages are under the domain",
-        parameters: &[],
-        body: Some(Content::json(planned_schema)),
-        answer: Answer::json("What would be done", change_schema),
-        mount: |method| on(method, preview),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/domains/export",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "exportDomains",
-        summary: "Export the domain rules as CSV",
-        parameters: &[],
-        body: None,
-        answer: Answer { status: 200, about: "The table", content: Content { media: "text/csv", schema: csv } },
-        mount: |method| on(method, table::export),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/domains/import",
-        access: Access::Admin,
-        patience: TimeoutClass::Long,
-        operation: "importDomains",
-        summary: "Import domain rules from CSV; bad lines are reported, the others are applied",
-        parameters: &[],
-        body: Some(Content::json(SchemaGenerator::subschema_for::<table::ImportRequest>)),
-        answer: Answer::json("What was done", SchemaGenerator::subschema_for::<table::Imported>),
-        mount: |method| on(method, table::import),
-    },
+    Route::get("/api/domains", Access::Read, "listDomains", |method| on(method, list))
+        .about("List the domain rules")
+        .answer::<Rules>("The rules"),
+    Route::post("/api/domains", Access::Admin, "putDomain", |method| on(method, put))
+        .about("Add a domain rule (201) or change it; omitted fields keep their values on the same list")
+        .body_of(rule_schema)
+        .answer_of("What was done", change_schema),
+    Route::delete("/api/domains/{domain}", Access::Admin, "removeDomain", |method| on(method, remove))
+        .about("Remove a domain's rule")
+        .parameters(&[
+            Parameter::path("domain", "the domain, like example.org or *.gov", text),
+            Parameter::query("why", "the reason, for the record", text),
+        ])
+        .answer_of("What was done", change_schema),
+    Route::post("/api/domains/preview", Access::Admin, "previewDomain", |method| on(method, preview))
+        .about("Dry run of an edit: what it would change, and how many stored pages are under the domain")
+        .body_of(planned_schema)
+        .answer_of("What would be done", change_schema),
+    Route::get("/api/domains/export", Access::Read, "exportDomains", |method| on(method, table::export))
+        .about("Export the domain rules as CSV")
+        .answer_of("The table", plain_text)
+        .media("text/csv"),
+    Route::post("/api/domains/import", Access::Admin, "importDomains", |method| on(method, table::import))
+        .about("Import domain rules from CSV; bad lines are reported, the others are applied")
+        .body::<table::ImportRequest>()
+        .answer::<table::Imported>("What was done")
+        .timeout(TimeoutClass::Long),
 ];
-
-fn csv(_generator: &mut SchemaGenerator) -> Schema {
-    text()
-}
 
 /// Maximum reason, characters.
 const MOST_WHY: usize = 1000;
@@ -233,20 +175,6 @@ pub(crate) fn domain_of(given: &str) -> Result<String, Problem> {
     normalize_domain(given).map_err(|error| Problem::invalid(error.to_string()))
 }
 
-#[derive(Debug)]
-pub(crate) struct Edit<T>(Actor, T);
-
-impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Edit<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let (mut parts, body) = request.into_parts();
-        let who = Actor::from_request_parts(&mut parts, state).await?;
-        let ApiJson(body) = ApiJson::from_request(Request::from_parts(parts, body), state).await?;
-        Ok(Self(who, body))
-    }
-}
-
 async fn list(State(app): State<App>) -> Result<Json<Rules>, Problem> {
     let (items, version) = app.services.store.domain_rules().await?;
     let allowlist_only = app.services.rules.current().allowlist_only;
@@ -255,7 +183,8 @@ async fn list(State(app): State<App>) -> Result<Json<Rules>, Problem> {
 
 async fn put(
     State(app): State<App>,
-    Edit(editor, request): Edit<RuleRequest>,
+    editor: Actor,
+    ApiJson(request): ApiJson<RuleRequest>,
 ) -> Result<(StatusCode, Json<Edited>), Problem> {
     let rule = request.check()?;
     let services = &app.services;
@@ -285,7 +214,11 @@ async fn remove(
     Ok(Json(Edited { domain, change, stored_pages }))
 }
 
-async fn preview(State(app): State<App>, Edit(editor, request): Edit<PreviewRequest>) -> Result<Json<Edited>, Problem> {
+async fn preview(
+    State(app): State<App>,
+    editor: Actor,
+    ApiJson(request): ApiJson<PreviewRequest>,
+) -> Result<Json<Edited>, Problem> {
     let (store, now) = (&app.services.store, app.services.clock.now());
     let (domain, change) = match planned(request)? {
         Planned::Put(rule) => {

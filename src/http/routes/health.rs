@@ -9,11 +9,11 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Answer, Content, Route, TimeoutClass, Verb};
+use super::{Route, object, plain_text};
 use crate::domain::{Clock as _, SystemClock};
 use crate::http::App;
 use crate::http::auth::Access;
@@ -23,69 +23,25 @@ use crate::outbound::GateState;
 use crate::supervisor::Failure;
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/healthz",
-        access: Access::Health,
-        patience: TimeoutClass::Short,
-        operation: "isAlive",
-        summary: "Liveness: the process runs",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("It runs", SchemaGenerator::subschema_for::<Alive>),
-        mount: |method| on(method, alive),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/readyz",
-        access: Access::Health,
-        patience: TimeoutClass::Short,
-        operation: "isReady",
-        summary: "Readiness: 503 with reasons if the store or queue is unavailable, page parsing is blocked, or a background job ended",
-        parameters: &[],
-        body: None,
-        answer: Answer::json(
-            "It is ready; providers that cannot be asked are named",
-            SchemaGenerator::subschema_for::<Ready>,
-        ),
-        mount: |method| on(method, ready),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/metrics",
-        access: Access::Health,
-        patience: TimeoutClass::Short,
-        operation: "metrics",
-        summary: "Metrics in Prometheus' text format",
-        parameters: &[],
-        body: None,
-        answer: Answer { status: 200, about: "The metrics", content: Content { media: "text/plain", schema: plain } },
-        mount: |method| on(method, metrics),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/openapi.json",
-        access: Access::Public,
-        patience: TimeoutClass::Short,
-        operation: "describe",
-        summary: "This OpenAPI document",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("An OpenAPI 3.1 document", object),
-        mount: |method| on(method, describe),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/health",
-        access: Access::Public,
-        patience: TimeoutClass::Short,
-        operation: "health",
-        summary: "Status and number of stored sentences, up to 30 seconds old",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The store answers", SchemaGenerator::subschema_for::<Health>),
-        mount: |method| on(method, health),
-    },
+    Route::get("/healthz", Access::Health, "isAlive", |method| on(method, alive))
+        .about("Liveness: the process runs")
+        .answer::<Alive>("It runs"),
+    Route::get("/readyz", Access::Health, "isReady", |method| on(method, ready))
+        .about(
+            "Readiness: 503 with reasons if the store or queue is unavailable, page parsing is \
+             blocked, or a background job ended",
+        )
+        .answer::<Ready>("It is ready; providers that cannot be asked are named"),
+    Route::get("/metrics", Access::Health, "metrics", |method| on(method, metrics))
+        .about("Metrics in Prometheus' text format")
+        .answer_of("The metrics", plain_text)
+        .media("text/plain"),
+    Route::get("/openapi.json", Access::Public, "describe", |method| on(method, describe))
+        .about("This OpenAPI document")
+        .answer_of("An OpenAPI 3.1 document", object),
+    Route::get("/api/health", Access::Public, "health", |method| on(method, health))
+        .about("Status and number of stored sentences, up to 30 seconds old")
+        .answer::<Health>("The store answers"),
 ];
 
 /// The embedded store has one connection, and a commit under load holds it for some milliseconds.
@@ -152,14 +108,6 @@ impl Default for HealthCache {
     fn default() -> Self {
         Self { store: CachedLookup::new(FRESH_PING), kb_size: CachedLookup::new(FRESH_SIZE) }
     }
-}
-
-fn plain(_generator: &mut SchemaGenerator) -> Schema {
-    super::text()
-}
-
-fn object(_generator: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({"type": "object"})
 }
 
 async fn alive(State(app): State<App>) -> Json<Alive> {

@@ -17,7 +17,7 @@ pub(crate) mod webhooks;
 
 use axum::routing::{MethodFilter, MethodRouter};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::auth::Access;
@@ -34,10 +34,81 @@ pub(crate) struct Route {
     pub(crate) operation: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) parameters: &'static [Parameter],
-    pub(crate) body: Option<Content>,
+    /// JSON.
+    pub(crate) body: Option<SchemaOf>,
     pub(crate) answer: Answer,
     /// Attaches the handler to the method.
-    pub(crate) mount: fn(MethodFilter) -> MethodRouter<App>,
+    pub(crate) mount: Mount,
+}
+
+pub(crate) type Mount = fn(MethodFilter) -> MethodRouter<App>;
+
+/// A short request without parameters and body that returns a JSON object, unless a method says otherwise.
+impl Route {
+    pub(crate) const fn get(path: &'static str, access: Access, operation: &'static str, mount: Mount) -> Self {
+        Self::new(Verb::Get, path, access, operation, mount)
+    }
+
+    pub(crate) const fn post(path: &'static str, access: Access, operation: &'static str, mount: Mount) -> Self {
+        Self::new(Verb::Post, path, access, operation, mount)
+    }
+
+    pub(crate) const fn delete(path: &'static str, access: Access, operation: &'static str, mount: Mount) -> Self {
+        Self::new(Verb::Delete, path, access, operation, mount)
+    }
+
+    const fn new(verb: Verb, path: &'static str, access: Access, operation: &'static str, mount: Mount) -> Self {
+        Self {
+            verb,
+            path,
+            access,
+            patience: TimeoutClass::Short,
+            operation,
+            summary: "",
+            parameters: &[],
+            body: None,
+            answer: Answer { status: 200, about: "", media: "application/json", schema: object },
+            mount,
+        }
+    }
+
+    pub(crate) const fn about(self, summary: &'static str) -> Self {
+        Self { summary, ..self }
+    }
+
+    pub(crate) const fn parameters(self, parameters: &'static [Parameter]) -> Self {
+        Self { parameters, ..self }
+    }
+
+    pub(crate) const fn body<T: JsonSchema>(self) -> Self {
+        self.body_of(SchemaGenerator::subschema_for::<T>)
+    }
+
+    pub(crate) const fn body_of(self, schema: SchemaOf) -> Self {
+        Self { body: Some(schema), ..self }
+    }
+
+    pub(crate) const fn answer<T: JsonSchema>(self, about: &'static str) -> Self {
+        self.answer_of(about, SchemaGenerator::subschema_for::<T>)
+    }
+
+    pub(crate) const fn answer_of(self, about: &'static str, schema: SchemaOf) -> Self {
+        Self { answer: Answer { about, schema, ..self.answer }, ..self }
+    }
+
+    /// The status of a success, if it is not 200.
+    pub(crate) const fn status(self, status: u16) -> Self {
+        Self { answer: Answer { status, ..self.answer }, ..self }
+    }
+
+    /// The media type of the answer, if it is not JSON.
+    pub(crate) const fn media(self, media: &'static str) -> Self {
+        Self { answer: Answer { media, ..self.answer }, ..self }
+    }
+
+    pub(crate) const fn timeout(self, patience: TimeoutClass) -> Self {
+        Self { patience, ..self }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +156,26 @@ pub(crate) struct Parameter {
     pub(crate) schema: fn() -> Schema,
 }
 
+impl Parameter {
+    pub(crate) const fn path(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Self {
+        Self { name, place: Place::Path, about, schema }
+    }
+
+    pub(crate) const fn query(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Self {
+        Self { name, place: Place::Query, about, schema }
+    }
+}
+
+/// Rows of a list; [`LimitQuery`] reads it.
+pub(crate) const LIMIT: Parameter = Parameter::query("limit", "maximum number; 50 when absent", count);
+
+/// The query of a list without further parameters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LimitQuery {
+    pub(crate) limit: Option<i64>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Path,
@@ -94,28 +185,11 @@ pub(crate) enum Place {
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Content {
-    pub(crate) media: &'static str,
-    pub(crate) schema: SchemaOf,
-}
-
-impl Content {
-    pub(crate) const fn json(schema: SchemaOf) -> Self {
-        Self { media: "application/json", schema }
-    }
-}
-
-#[derive(Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) about: &'static str,
-    pub(crate) content: Content,
-}
-
-impl Answer {
-    pub(crate) const fn json(about: &'static str, schema: SchemaOf) -> Self {
-        Self { status: 200, about, content: Content::json(schema) }
-    }
+    pub(crate) media: &'static str,
+    pub(crate) schema: SchemaOf,
 }
 
 /// One page of a list.
@@ -131,6 +205,14 @@ impl<T> List<T> {
     pub(crate) fn whole(items: Vec<T>) -> Self {
         Self { items, next: None }
     }
+}
+
+fn plain_text(_generator: &mut SchemaGenerator) -> Schema {
+    text()
+}
+
+fn object(_generator: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"type": "object"})
 }
 
 pub(crate) fn flag() -> Schema {

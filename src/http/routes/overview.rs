@@ -8,10 +8,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::routing::on;
 use chrono::{DateTime, TimeDelta, Utc};
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, Route, TimeoutClass, Verb};
+use super::Route;
 use crate::http::App;
 use crate::http::auth::Access;
 use crate::http::problem::Problem;
@@ -19,42 +19,15 @@ use crate::pipeline::Services;
 use crate::store::{CauseCount, HourlyVerdicts, OutboxState, ProviderHour};
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/overview",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "overview",
-        summary: "Verdicts of the last 24 hours by hour, causes of degradation, and loaded models; up to a minute old",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The figures", SchemaGenerator::subschema_for::<Overview>),
-        mount: |method| on(method, overview),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/providers/hours",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listProviderHours",
-        summary: "Calls per provider and hour, last 24 hours",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The hours", SchemaGenerator::subschema_for::<super::List<ProviderHour>>),
-        mount: |method| on(method, hours),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/queue",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "queue",
-        summary: "Waiting items, items in work, and the lag of this process",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The queue", SchemaGenerator::subschema_for::<Waiting>),
-        mount: |method| on(method, queue),
-    },
+    Route::get("/api/overview", Access::Read, "overview", |method| on(method, overview))
+        .about("Verdicts of the last 24 hours by hour, causes of degradation, and loaded models; up to a minute old")
+        .answer::<Overview>("The figures"),
+    Route::get("/api/providers/hours", Access::Read, "listProviderHours", |method| on(method, hours))
+        .about("Calls per provider and hour, last 24 hours")
+        .answer::<super::List<ProviderHour>>("The hours"),
+    Route::get("/api/queue", Access::Admin, "queue", |method| on(method, queue))
+        .about("Waiting items, items in work, and the lag of this process")
+        .answer::<Waiting>("The queue"),
 ];
 
 /// Counting a day of many items is slow.

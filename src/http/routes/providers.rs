@@ -5,50 +5,24 @@
 use axum::Json;
 use axum::extract::State;
 use axum::routing::on;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answer, Parameter, Place, Route, TimeoutClass, Verb, text};
+use super::{Parameter, Route, text};
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::extract::ApiPath;
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
 use crate::pipeline::ProviderStanding;
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/providers",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listProviders",
-        summary: "List providers with state, calls, errors and cost",
-        parameters: &[],
-        body: None,
-        answer: Answer::json(
-            "The providers in the order they are asked",
-            SchemaGenerator::subschema_for::<Vec<ProviderStanding>>,
-        ),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/providers/{name}/reset",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "resetProvider",
-        summary: "Close the circuit breaker of a provider in every process",
-        parameters: &[Parameter {
-            name: "name",
-            place: Place::Path,
-            about: "the provider, as GET /api/providers names it",
-            schema: text,
-        }],
-        body: None,
-        answer: Answer::json("What was done", SchemaGenerator::subschema_for::<Reset>),
-        mount: |method| on(method, reset),
-    },
+    Route::get("/api/providers", Access::Read, "listProviders", |method| on(method, list))
+        .about("List providers with state, calls, errors and cost")
+        .answer::<Vec<ProviderStanding>>("The providers in the order they are asked"),
+    Route::post("/api/providers/{name}/reset", Access::Admin, "resetProvider", |method| on(method, reset))
+        .about("Close the circuit breaker of a provider in every process")
+        .parameters(&[Parameter::path("name", "the provider, as GET /api/providers names it", text)])
+        .answer::<Reset>("What was done"),
 ];
 
 /// The result of a reset.

@@ -6,63 +6,33 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::on;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, text};
+use super::{List, Parameter, Route, text};
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor, Scope};
 use crate::http::extract::{ApiJson, ApiPath, maybe_whole};
 use crate::http::problem::Problem;
-use crate::http::scope::Scope;
 use crate::http::session::hex;
-use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::{NewToken, Store, StoredToken};
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/tokens",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "listTokens",
-        summary: "List tokens without their secrets, valid ones first",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The tokens", SchemaGenerator::subschema_for::<List<StoredToken>>),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/tokens",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "addToken",
-        summary: "Create a token; the secret is in this response only",
-        parameters: &[],
-        body: Some(Content::json(SchemaGenerator::subschema_for::<TokenRequest>)),
-        answer: Answer {
-            status: 201,
-            about: "The token",
-            content: Content::json(SchemaGenerator::subschema_for::<MadeToken>),
-        },
-        mount: |method| on(method, add),
-    },
-    Route {
-        verb: Verb::Delete,
-        path: "/api/tokens/{name}",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "revokeToken",
-        summary: "Revoke a token and its sessions within seconds",
-        parameters: &[Parameter { name: "name", place: Place::Path, about: "the token's name", schema: text }],
-        body: None,
-        answer: Answer::json("The token that ended", SchemaGenerator::subschema_for::<StoredToken>),
-        mount: |method| on(method, revoke),
-    },
+    Route::get("/api/tokens", Access::Admin, "listTokens", |method| on(method, list))
+        .about("List tokens without their secrets, valid ones first")
+        .answer::<List<StoredToken>>("The tokens"),
+    Route::post("/api/tokens", Access::Admin, "addToken", |method| on(method, add))
+        .about("Create a token; the secret is in this response only")
+        .body::<TokenRequest>()
+        .answer::<MadeToken>("The token")
+        .status(201),
+    Route::delete("/api/tokens/{name}", Access::Admin, "revokeToken", |method| on(method, revoke))
+        .about("Revoke a token and its sessions within seconds")
+        .parameters(&[Parameter::path("name", "the token's name", text)])
+        .answer::<StoredToken>("The token that ended"),
 ];
 
 /// Makes a leaked token recognisable.

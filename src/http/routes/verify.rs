@@ -8,40 +8,34 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::on;
 use futures::StreamExt as _;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Answer, Content, Parameter, Place, Route, TimeoutClass, Verb};
+use super::{Parameter, Route, TimeoutClass};
 use crate::domain::ItemResult;
 use crate::domain::result::ClaimResult;
 use crate::domain::verdict::{ClaimKind, Relation, Verdict};
 use crate::http::App;
 use crate::http::auth::Access;
-use crate::http::checking::{self, CheckEvent, CheckRequest};
-use crate::http::events::{named, streamed};
+use crate::http::checking::{self, CheckEvent, CheckRequest, named, streamed};
 use crate::http::extract::{ApiJson, ApiQuery};
 use crate::http::problem::Problem;
 use crate::judging::vocabularies::{Vocabulary, word};
 
-pub(crate) const ROUTES: &[Route] = &[Route {
-    verb: Verb::Post,
-    path: "/api/verify",
-    access: Access::Check,
-    patience: TimeoutClass::Check,
-    operation: "verify",
-    summary: "Check one claim; a known claim is answered from the store. With Accept: text/event-stream the events stage, \
+pub(crate) const ROUTES: &[Route] = &[Route::post("/api/verify", Access::Check, "verify", |method| on(method, verify))
+    .about(
+        "Check one claim; a known claim is answered from the store. With Accept: text/event-stream the events stage, \
               trace and degraded report progress, and answer or problem ends the stream",
-    parameters: &[Parameter {
-        name: "vocabulary",
-        place: Place::Query,
-        about: "vocabulary of the verdict if the body names none; ours by default",
-        schema: vocabularies,
-    }],
-    body: Some(Content::json(SchemaGenerator::subschema_for::<VerifyRequest>)),
-    answer: Answer::json("What was found", SchemaGenerator::subschema_for::<VerifyAnswer>),
-    mount: |method| on(method, verify),
-}];
+    )
+    .parameters(&[Parameter::query(
+        "vocabulary",
+        "vocabulary of the verdict if the body names none; ours by default",
+        vocabularies,
+    )])
+    .body::<VerifyRequest>()
+    .answer::<VerifyAnswer>("What was found")
+    .timeout(TimeoutClass::Check)];
 
 fn vocabularies() -> Schema {
     schemars::json_schema!({"type": "string", "enum": names()})

@@ -9,75 +9,36 @@ use schemars::{Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::dead::{ListQuery, Moved, one_way_of_three};
-use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count};
+use super::dead::{Moved, Selected, one_way_of_three};
+use super::{LIMIT, LimitQuery, List, Route, TimeoutClass};
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::extract::{ApiJson, ApiQuery, page_limit};
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
 use crate::store::{DeadWebhookMessage, DeadWebhooks, Webhook};
-
-const SELECTION: Option<Content> = Some(Content::json(selection));
 
 fn selection(_generator: &mut SchemaGenerator) -> Schema {
     one_way_of_three("webhook", "all of the webhook of this name")
 }
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Get,
-        path: "/api/webhooks",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "listWebhooks",
-        summary: "List webhooks with their waiting messages, without URLs and keys",
-        parameters: &[],
-        body: None,
-        answer: Answer::json("The webhooks", SchemaGenerator::subschema_for::<List<Webhook>>),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/webhooks/dead",
-        access: Access::Admin,
-        patience: TimeoutClass::Short,
-        operation: "listDeadWebhookMessages",
-        summary: "List failed webhook messages, oldest first",
-        parameters: &[Parameter {
-            name: "limit",
-            place: Place::Query,
-            about: "maximum number; 50 when absent",
-            schema: count,
-        }],
-        body: None,
-        answer: Answer::json("The messages", SchemaGenerator::subschema_for::<List<DeadWebhookMessage>>),
-        mount: |method| on(method, dead),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/webhooks/retry",
-        access: Access::Admin,
-        patience: TimeoutClass::Long,
-        operation: "retryWebhooks",
-        summary: "Send failed webhook messages again",
-        parameters: &[],
-        body: SELECTION,
-        answer: Answer::json("How many go out again", SchemaGenerator::subschema_for::<Moved>),
-        mount: |method| on(method, retry),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/webhooks/drop",
-        access: Access::Admin,
-        patience: TimeoutClass::Long,
-        operation: "dropWebhooks",
-        summary: "Delete failed webhook messages",
-        parameters: &[],
-        body: SELECTION,
-        answer: Answer::json("How many are gone", SchemaGenerator::subschema_for::<Moved>),
-        mount: |method| on(method, throw_away),
-    },
+    Route::get("/api/webhooks", Access::Admin, "listWebhooks", |method| on(method, list))
+        .about("List webhooks with their waiting messages, without URLs and keys")
+        .answer::<List<Webhook>>("The webhooks"),
+    Route::get("/api/webhooks/dead", Access::Admin, "listDeadWebhookMessages", |method| on(method, dead))
+        .about("List failed webhook messages, oldest first")
+        .parameters(&[LIMIT])
+        .answer::<List<DeadWebhookMessage>>("The messages"),
+    Route::post("/api/webhooks/retry", Access::Admin, "retryWebhooks", |method| on(method, retry))
+        .about("Send failed webhook messages again")
+        .body_of(selection)
+        .answer::<Moved>("How many go out again")
+        .timeout(TimeoutClass::Long),
+    Route::post("/api/webhooks/drop", Access::Admin, "dropWebhooks", |method| on(method, throw_away))
+        .about("Delete failed webhook messages")
+        .body_of(selection)
+        .answer::<Moved>("How many are gone")
+        .timeout(TimeoutClass::Long),
 ];
 
 /// A selection of messages: by ids, by `webhook`, or `all`.
@@ -106,14 +67,6 @@ impl Selection {
     pub(crate) const fn of_webhook(name: String) -> Self {
         Self { ids: Vec::new(), all: false, webhook: Some(name) }
     }
-
-    fn subject(&self) -> String {
-        match &self.webhook {
-            _ if self.all => "all".to_owned(),
-            Some(webhook) => format!("all of {webhook}"),
-            None => self.ids.join(", ").chars().take(200).collect(),
-        }
-    }
 }
 
 /// Every configured webhook, and those with stored messages.
@@ -123,20 +76,19 @@ pub(crate) async fn webhooks(app: &App) -> Result<Vec<Webhook>, Problem> {
 }
 
 pub(crate) async fn moved(app: &App, who: &Actor, selection: &Selection, how: MessageAction) -> Result<u64, Problem> {
-    let nothing_there = || Problem::not_found("none of these messages is there any more; see GET /api/webhooks/dead");
+    let selected = Selected::new(
+        selection.all,
+        &selection.ids,
+        selection.webhook.as_deref(),
+        "name the messages, {\"ids\": [\"…\"]}, or their webhook, {\"webhook\": \"…\"}, or say {\"all\": true}",
+    )?;
     let ids: Vec<i64>;
-    let which = match (selection.all, selection.ids.is_empty(), &selection.webhook) {
-        (true, true, None) => DeadWebhooks::All,
-        (false, true, Some(webhook)) => DeadWebhooks::Of(webhook),
-        (false, false, None) => {
-            ids = selection.ids.iter().filter_map(|id| id.parse().ok()).collect();
+    let which = match selected {
+        Selected::All => DeadWebhooks::All,
+        Selected::Of(webhook) => DeadWebhooks::Of(webhook),
+        Selected::Ids(given) => {
+            ids = given.iter().filter_map(|id| id.parse().ok()).collect();
             DeadWebhooks::Ids(&ids)
-        }
-        // An empty selection must not select everything.
-        _ => {
-            return Err(Problem::invalid(
-                "name the messages, {\"ids\": [\"…\"]}, or their webhook, {\"webhook\": \"…\"}, or say {\"all\": true}",
-            ));
         }
     };
     let store = &app.services.store;
@@ -145,9 +97,9 @@ pub(crate) async fn moved(app: &App, who: &Actor, selection: &Selection, how: Me
         MessageAction::Drop => (store.drop_webhooks(which).await?, "webhook.drop"),
     };
     if count > 0 {
-        who.did(app, action, &selection.subject(), Some(json!({ "messages": count }))).await;
+        who.did(app, action, &selected.subject(), Some(json!({ "messages": count }))).await;
     } else if !selection.all {
-        return Err(nothing_there());
+        return Err(Problem::not_found("none of these messages is there any more; see GET /api/webhooks/dead"));
     }
     Ok(count)
 }
@@ -158,7 +110,7 @@ async fn list(State(app): State<App>) -> Result<Json<List<Webhook>>, Problem> {
 
 async fn dead(
     State(app): State<App>,
-    ApiQuery(query): ApiQuery<ListQuery>,
+    ApiQuery(query): ApiQuery<LimitQuery>,
 ) -> Result<Json<List<DeadWebhookMessage>>, Problem> {
     Ok(Json(List::whole(app.services.store.dead_webhook_messages(page_limit(query.limit)?, None).await?)))
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::http::peer::client;
+use crate::http::limit::client;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {

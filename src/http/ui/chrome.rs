@@ -12,9 +12,8 @@ use serde::de::DeserializeOwned;
 
 use super::assets;
 use super::words::{code, own_name, reader_of, words};
-use crate::http::auth::{Authenticator, Principal};
+use crate::http::auth::{Authenticator, Principal, Scope};
 use crate::http::problem::Problem;
-use crate::http::scope::Scope;
 use crate::http::session::cookie;
 use crate::judging::labels::{ReaderLanguage, firmness};
 

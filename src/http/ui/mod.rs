@@ -12,10 +12,23 @@ mod chart;
 mod chrome;
 mod copied;
 mod marks;
-mod pages;
 mod refused;
-mod reliability;
 mod words;
+
+/// The pages, one file each.
+mod pages {
+    pub(super) mod audit;
+    pub(super) mod check;
+    pub(super) mod docs;
+    pub(super) mod domains;
+    pub(super) mod item;
+    pub(super) mod items;
+    pub(super) mod overview;
+    pub(super) mod providers;
+    pub(super) mod queue;
+    pub(super) mod sign_in;
+    pub(super) mod tokens;
+}
 
 use askama::Template;
 use axum::http::{HeaderValue, header};

@@ -9,12 +9,13 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, RuleRequest};
+use super::RuleRequest;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
+use crate::http::auth::Actor;
+use crate::http::extract::ApiJson;
 use crate::http::problem::Problem;
-use crate::http::who::Actor;
 use crate::store::RuleChangeAction;
 
 const COLUMNS: [&str; 5] = ["domain", "list", "credibility", "source_type", "why"];
@@ -191,7 +192,8 @@ pub(super) async fn export(State(app): State<App>) -> Result<Response, Problem> 
 
 pub(super) async fn import(
     State(app): State<App>,
-    Edit(who, request): Edit<ImportRequest>,
+    who: Actor,
+    ApiJson(request): ApiJson<ImportRequest>,
 ) -> Result<Json<Imported>, Problem> {
     imported(&app, &who, &request.csv, request.dry_run).await.map(Json)
 }

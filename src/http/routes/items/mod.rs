@@ -2,10 +2,10 @@
 //!
 //! Sent items are only queued here; workers process them later.
 
-pub(crate) mod again;
 pub(crate) mod intake;
-mod reported;
 mod schemas;
+
+use std::collections::HashSet;
 
 use axum::Json;
 use axum::extract::State;
@@ -16,157 +16,97 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Content, List, Parameter, Place, Route, TimeoutClass, Verb, count, flag, text};
+use super::{LIMIT, List, Parameter, Route, TimeoutClass, flag, text};
 use crate::broker::{Queue, QueueName};
+use crate::domain::item::ClusterMember;
 use crate::domain::verdict::{Status, Tier, Verdict};
 use crate::domain::{Item, ItemResult};
 use crate::http::App;
-use crate::http::auth::Access;
+use crate::http::auth::{Access, Actor};
 use crate::http::bodies::SMALL_BODY_BYTES;
+use crate::http::checking;
 use crate::http::extract::{ApiPath, ApiQuery, RawBody, page_limit, query_text};
 use crate::http::problem::Problem;
 use crate::pipeline::digest_also_reported;
 use crate::store::{EarlierVerdict, ItemFilter, ItemSummary, Page, StoredEvidence, StoredItem};
 use intake::Intake;
-pub(crate) use reported::channels as reported_channels;
 
-const ID: Parameter =
-    Parameter { name: "id", place: Place::Path, about: "the item_id, percent-encoded: a slash is %2F", schema: text };
-
-const fn query(name: &'static str, about: &'static str, schema: fn() -> Schema) -> Parameter {
-    Parameter { name, place: Place::Query, about, schema }
-}
+const ID: Parameter = Parameter::path("id", "the item_id, percent-encoded: a slash is %2F", text);
 
 pub(crate) const ROUTES: &[Route] = &[
-    Route {
-        verb: Verb::Post,
-        path: "/api/items",
-        access: Access::Admin,
-        patience: TimeoutClass::Check,
-        operation: "sendItems",
-        summary: "Queue one item, an array, or NDJSON (application/x-ndjson)",
-        parameters: &[query(
+    Route::post("/api/items", Access::Admin, "sendItems", |method| on(method, send))
+        .about("Queue one item, an array, or NDJSON (application/x-ndjson)")
+        .parameters(&[Parameter::query(
             "queue",
             "factcheck for the fact-check lookup only; enrichment when absent",
             schemas::queue,
-        )],
-        body: Some(Content::json(items_schema)),
-        answer: Answer {
-            status: 202,
-            about: "What was queued, and what was not and why",
-            content: Content::json(SchemaGenerator::subschema_for::<Taken>),
-        },
-        mount: |method| on(method, send),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/items",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "listItems",
-        summary: "List items, newest first",
-        parameters: &[
-            query("status", "only items with this status", schemas::status),
-            query("tier", "only items of this tier", schemas::tier),
-            query("verdict", "only items whose main claim has this verdict", schemas::verdict),
-            query(
+        )])
+        .body_of(items_schema)
+        .answer::<Taken>("What was queued, and what was not and why")
+        .status(202)
+        .timeout(TimeoutClass::Check),
+    Route::get("/api/items", Access::Read, "listItems", |method| on(method, list))
+        .about("List items, newest first")
+        .parameters(&[
+            Parameter::query("status", "only items with this status", schemas::status),
+            Parameter::query("tier", "only items of this tier", schemas::tier),
+            Parameter::query("verdict", "only items whose main claim has this verdict", schemas::verdict),
+            Parameter::query(
                 "firmness",
                 "only items whose main verdict is conclusive (firm) or provisional (lean)",
                 schemas::firmness,
             ),
-            query("channel", "only items of this channel", text),
-            query("language", "only items in this language, like ru", text),
-            query("degraded", "only items for which not everything could be asked; with false, only the others", flag),
-            query("contradiction", "only items that some passage contradicts; with false, only the others", flag),
-            query("since", "only items done since that day (2026-11-24) or moment (RFC 3339)", schemas::since),
-            query("q", "words that occur in the text or title, as typed, from the beginning of a word", text),
-            query("cursor", "next of the page before", schemas::cursor),
-            query("limit", "maximum number; 50 when absent", count),
-        ],
-        body: None,
-        answer: Answer::json("A page", schemas::page),
-        mount: |method| on(method, list),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/items/{id}",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "getItem",
-        summary: "The result of an item",
-        parameters: &[ID],
-        body: None,
-        answer: Answer::json("The result as it was published", SchemaGenerator::subschema_for::<ItemResult>),
-        mount: |method| on(method, get),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/items/{id}/evidence",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "getEvidence",
-        summary: "All judged passages of an item",
-        parameters: &[ID],
-        body: None,
-        answer: Answer::json("The passages, best first within each claim", schemas::evidence),
-        mount: |method| on(method, evidence),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/claims/{id}",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "getClaim",
-        summary: "The item of a claim",
-        parameters: &[Parameter {
-            name: "id",
-            place: Place::Path,
-            about: "the claim_id, like clm_5f2c81d09a3e4b67",
-            schema: text,
-        }],
-        body: None,
-        answer: Answer::json("The claim's item", SchemaGenerator::subschema_for::<ClaimItem>),
-        mount: |method| on(method, claim),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/items/{id}/context",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "getContext",
-        summary: "Lines for digests and prompts; other channels are looked up at each request",
-        parameters: &[ID],
-        body: None,
-        answer: Answer::json("The lines", SchemaGenerator::subschema_for::<ItemContext>),
-        mount: |method| on(method, context),
-    },
-    Route {
-        verb: Verb::Get,
-        path: "/api/items/{id}/history",
-        access: Access::Read,
-        patience: TimeoutClass::Short,
-        operation: "getHistory",
-        summary: "Earlier verdicts of a re-evaluated item",
-        parameters: &[ID],
-        body: None,
-        answer: Answer::json(
-            "Earlier answers, the latest first",
-            SchemaGenerator::subschema_for::<List<EarlierVerdict>>,
-        ),
-        mount: |method| on(method, again::history),
-    },
-    Route {
-        verb: Verb::Post,
-        path: "/api/items/{id}/again",
-        access: Access::Check,
-        patience: TimeoutClass::Check,
-        operation: "judgeAgain",
-        summary: "Re-evaluate a stored item now, with cached provider responses",
-        parameters: &[ID],
-        body: None,
-        answer: Answer::json("The new result", SchemaGenerator::subschema_for::<ItemResult>),
-        mount: |method| on(method, again::again),
-    },
+            Parameter::query("channel", "only items of this channel", text),
+            Parameter::query("language", "only items in this language, like ru", text),
+            Parameter::query(
+                "degraded",
+                "only items for which not everything could be asked; with false, only the others",
+                flag,
+            ),
+            Parameter::query(
+                "contradiction",
+                "only items that some passage contradicts; with false, only the others",
+                flag,
+            ),
+            Parameter::query(
+                "since",
+                "only items done since that day (2026-11-24) or moment (RFC 3339)",
+                schemas::since,
+            ),
+            Parameter::query(
+                "q",
+                "words that occur in the text or title, as typed, from the beginning of a word",
+                text,
+            ),
+            Parameter::query("cursor", "next of the page before", schemas::cursor),
+            LIMIT,
+        ])
+        .answer_of("A page", schemas::page),
+    Route::get("/api/items/{id}", Access::Read, "getItem", |method| on(method, get))
+        .about("The result of an item")
+        .parameters(&[ID])
+        .answer::<ItemResult>("The result as it was published"),
+    Route::get("/api/items/{id}/evidence", Access::Read, "getEvidence", |method| on(method, evidence))
+        .about("All judged passages of an item")
+        .parameters(&[ID])
+        .answer_of("The passages, best first within each claim", schemas::evidence),
+    Route::get("/api/claims/{id}", Access::Read, "getClaim", |method| on(method, claim))
+        .about("The item of a claim")
+        .parameters(&[Parameter::path("id", "the claim_id, like clm_5f2c81d09a3e4b67", text)])
+        .answer::<ClaimItem>("The claim's item"),
+    Route::get("/api/items/{id}/context", Access::Read, "getContext", |method| on(method, context))
+        .about("Lines for digests and prompts; other channels are looked up at each request")
+        .parameters(&[ID])
+        .answer::<ItemContext>("The lines"),
+    Route::get("/api/items/{id}/history", Access::Read, "getHistory", |method| on(method, history))
+        .about("Earlier verdicts of a re-evaluated item")
+        .parameters(&[ID])
+        .answer::<List<EarlierVerdict>>("Earlier answers, the latest first"),
+    Route::post("/api/items/{id}/again", Access::Check, "judgeAgain", |method| on(method, again))
+        .about("Re-evaluate a stored item now, with cached provider responses")
+        .parameters(&[ID])
+        .answer::<ItemResult>("The new result")
+        .timeout(TimeoutClass::Check),
 ];
 
 /// Maximum search text, characters.
@@ -393,7 +333,7 @@ async fn context(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<It
 
 /// Clusters grow later, so other channels are looked up again.
 fn context_of(item: StoredItem, cluster: Vec<String>) -> ItemContext {
-    let channels = reported::channels(&item, cluster);
+    let channels = reported_channels(&item, cluster);
     let result = item.result;
     let stale = digest_also_reported(&result.also_reported_by);
     let mut digest_lines: Vec<String> = digest_also_reported(&channels).into_iter().collect();
@@ -409,6 +349,51 @@ fn context_of(item: StoredItem, cluster: Vec<String>) -> ItemContext {
         background: result.context.background,
         digest_lines,
     }
+}
+
+/// Re-evaluates an item, even if it has a result.
+pub(crate) async fn judged(app: &App, who: &Actor, id: &str) -> Result<ItemResult, Problem> {
+    let stored = app.services.store.stored_run(id).await?.ok_or_else(unknown_item)?;
+    who.did(app, "item.again", id, None).await;
+    checking::again(app, stored.item, stored.sent_at).await
+}
+
+async fn again(State(app): State<App>, who: Actor, ApiPath(id): ApiPath) -> Result<Json<ItemResult>, Problem> {
+    judged(&app, &who, &id).await.map(Json)
+}
+
+async fn history(State(app): State<App>, ApiPath(id): ApiPath) -> Result<Json<List<EarlierVerdict>>, Problem> {
+    let earlier = app.services.store.verdict_history(&id).await?;
+    if earlier.is_empty() {
+        // An item that was judged once has an empty history; an unknown item is an error.
+        stored(&app, &id).await?;
+    }
+    Ok(Json(List::whole(earlier)))
+}
+
+/// Maximum number of channels in [`reported_channels`].
+const MAX_CHANNELS: usize = 3;
+
+/// Returns other channels that reported an item, computed at each request, because clusters grow.
+///
+/// First the channels that upstream named, then those that the daemon found, then later members of the cluster. Without
+/// duplicates (`@Name` is `name`) and the item's own.
+pub(crate) fn reported_channels(item: &StoredItem, cluster: Vec<String>) -> Vec<String> {
+    // Rows of an older format have no members.
+    let members: Vec<ClusterMember> = serde_json::from_value(item.cluster_members.clone()).unwrap_or_default();
+    let mut seen: HashSet<String> = item.channel.as_deref().map(channel_key).into_iter().collect();
+    members
+        .into_iter()
+        .map(|member| member.channel)
+        .chain(item.result.also_reported_by.iter().cloned())
+        .chain(cluster)
+        .filter(|channel| !channel_key(channel).is_empty() && seen.insert(channel_key(channel)))
+        .take(MAX_CHANNELS)
+        .collect()
+}
+
+fn channel_key(channel: &str) -> String {
+    channel.trim().trim_start_matches('@').to_lowercase()
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use super::super::shown;
 use crate::domain::rules::{DomainList, DomainRule};
 use crate::domain::verdict::SourceType;
 use crate::http::App;
+use crate::http::auth::{Actor, Scope};
 use crate::http::problem::Problem;
 use crate::http::routes::domains::{self as routes, RuleRequest, domain_of};
-use crate::http::scope::Scope;
-use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::RuleChange;
 

@@ -11,7 +11,6 @@ use axum::response::Response;
 use super::super::card::look;
 use super::super::chart::{Chart, HOURS, hour_of, stacked};
 use super::super::chrome::Page;
-use super::super::reliability::{ReliabilityBin, bins};
 use super::super::shown;
 use crate::domain::verdict::{Tier, Verdict};
 use crate::http::App;
@@ -144,5 +143,43 @@ fn read_by(by: &str) -> &'static str {
         "model" => "overview.by_model",
         "translated" => "overview.by_translation",
         _ => "overview.by_words",
+    }
+}
+
+/// How often answers with the same stated confidence were right, on held-out labelled claims.
+const TABLE: &str = include_str!("../reliability.tsv");
+
+#[derive(Debug, Clone, PartialEq)]
+struct ReliabilityBin {
+    /// Stated confidence, percent.
+    from: u32,
+    to: u32,
+    answers: u32,
+    /// Percent.
+    mean: u32,
+    right: u32,
+}
+
+/// The table, from low to high confidence.
+fn bins() -> Vec<ReliabilityBin> {
+    let line = |line: &str| {
+        let mut fields = line.split('\t').map(|field| field.parse::<u32>().ok());
+        let mut next = || fields.next().flatten();
+        Some(ReliabilityBin { from: next()?, to: next()?, answers: next()?, mean: next()?, right: next()? })
+    };
+    TABLE.lines().filter(|text| !text.starts_with('#')).filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_whole() {
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#')).count();
+        let bins = bins();
+        assert_eq!(bins.len(), lines);
+        assert!(lines > 2);
+        assert!(bins.iter().all(|one| one.from < one.to && one.to <= 100 && one.right <= 100 && one.answers > 0));
     }
 }

@@ -14,11 +14,11 @@ use super::super::shown;
 use super::providers::EmptyForm;
 use crate::broker::DeadLetter;
 use crate::http::App;
+use crate::http::auth::Actor;
 use crate::http::problem::Problem;
 use crate::http::routes::dead::{LetterAction, Selection, moved};
 use crate::http::routes::overview::{Waiting, waiting};
 use crate::http::routes::webhooks;
-use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::{DeadWebhookMessage, Webhook};
 

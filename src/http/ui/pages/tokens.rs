@@ -11,9 +11,9 @@ use serde::Deserialize;
 use super::super::chrome::{OwnForm, Page};
 use super::super::shown;
 use crate::http::App;
+use crate::http::auth::Actor;
 use crate::http::problem::Problem;
 use crate::http::routes::tokens::{self, TokenRequest};
-use crate::http::who::Actor;
 use crate::judging::plain::plain;
 use crate::store::StoredToken;
 
