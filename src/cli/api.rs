@@ -112,6 +112,11 @@ impl Api {
     }
 }
 
+/// Returns a text field of a row.
+pub(super) fn text_of<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
+    row.get(field).and_then(Value::as_str)
+}
+
 /// Reads a response body.
 pub(super) fn read<T: DeserializeOwned>(value: Value) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|error| Failure::failed(format!("the response cannot be read: {error}")))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::judging::vocabularies::Vocabulary as Words;
@@ -205,7 +205,7 @@ pub enum Command {
     )]
     Rescore {
         /// Only items judged since then: a date (2026-11-01) or a time (2026-11-01T08:00:00Z), UTC.
-        #[arg(long, value_name = "DATE", value_parser = super::moment::moment)]
+        #[arg(long, value_name = "DATE", value_parser = moment)]
         since: Option<DateTime<Utc>>,
         /// Print the changes without applying them.
         #[arg(long)]
@@ -363,6 +363,15 @@ impl From<Vocabulary> for Words {
     }
 }
 
+/// Parses a time, or a day, which begins at midnight UTC.
+pub(super) fn moment(text: &str) -> Result<DateTime<Utc>, String> {
+    let text = text.trim();
+    let moment = DateTime::parse_from_rfc3339(text).map(|moment| moment.to_utc());
+    let day = || text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc());
+    let problem = format!("{text:?} is no date; write it as 2026-11-20 or 2026-11-20T08:00:00Z");
+    moment.or_else(|_no_moment| day()).map_err(|_no_day| problem)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -413,5 +422,13 @@ mod tests {
         assert!(parse(&["--allow"]).is_ok());
         assert!(parse(&["--allow", "--deny"]).is_err());
         assert!(parse(&[]).is_err());
+    }
+
+    #[test]
+    fn a_day_is_its_midnight_and_a_moment_has_its_zone() {
+        let read = |text: &str| moment(text).map(|moment| moment.to_rfc3339());
+        assert_eq!(read("2020-05-01").unwrap(), "2020-05-01T00:00:00+00:00");
+        assert_eq!(read(" 2020-05-02T03:04:05+02:00 ").unwrap(), "2020-05-02T01:04:05+00:00");
+        assert!(read("May").unwrap_err().contains("no date"));
     }
 }

@@ -1,4 +1,4 @@
-//! `config`: checks and shows the configuration, and shows the language model's prompts.
+//! `config`: checks and shows the configuration, and shows the language model's prompts. `schema`: prints JSON Schemas.
 //!
 //! Secrets are never shown.
 
@@ -6,11 +6,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::arguments::ConfigAction;
+use super::arguments::{ConfigAction, SchemaChoice};
 use super::failure::Failure;
 use super::output::{Colour, Output};
 use crate::app;
 use crate::config::{ConfigError, LoadedConfig, show};
+use crate::domain::{Item, ItemResult};
 use crate::inference::llm::prompts;
 
 pub(super) fn run(
@@ -62,6 +63,15 @@ pub(super) fn run(
             }
             output.text(&text)
         }
+    }
+}
+
+/// Prints a JSON Schema that is generated from the types.
+pub(super) fn schema(what: SchemaChoice, output: Output) -> Result<(), Failure> {
+    match what {
+        SchemaChoice::Item => output.value(&schemars::schema_for!(Item)),
+        SchemaChoice::Result => output.value(&schemars::schema_for!(ItemResult)),
+        SchemaChoice::Config => output.value(&crate::config::json_schema()),
     }
 }
 

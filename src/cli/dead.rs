@@ -1,15 +1,15 @@
 //! `dead`: lists, shows, requeues and drops dead letters.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::api::{Api, ApiError, segment};
+use super::api::{Api, ApiError, segment, text_of};
 use super::arguments::{DeadAction, MessageSelection};
 use super::failure::Failure;
 use super::output::Output;
 use crate::config::Config;
+use crate::judging::plain::plain;
 use crate::outbound::Method;
 
 const LIST: &str = "dead list";
@@ -73,23 +73,13 @@ pub(super) fn report(what: &str, count: u64, output: Output) -> Result<(), Failu
 }
 
 fn list(letters: &[Value], output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "items": letters, "next": null }));
-    }
-    if letters.is_empty() {
-        return output.text("no dead letters\n");
-    }
-    let mut text = String::new();
-    for letter in letters {
-        let part = |key: &str| letter.get(key).and_then(Value::as_str);
-        let _infallible = writeln!(
-            text,
+    output.list(letters, "no dead letters\n", |letter| {
+        format!(
             "{}  {}  {}  {}",
-            part("id").unwrap_or("?"),
-            part("failed_at").unwrap_or("-"),
-            part("label").unwrap_or("delivery_limit").replace('_', " "),
-            crate::judging::plain::plain(part("error").unwrap_or("-")),
-        );
-    }
-    output.text(&text)
+            text_of(letter, "id").unwrap_or("?"),
+            text_of(letter, "failed_at").unwrap_or("-"),
+            text_of(letter, "label").unwrap_or("delivery_limit").replace('_', " "),
+            plain(text_of(letter, "error").unwrap_or("-")),
+        )
+    })
 }

@@ -2,9 +2,6 @@
 //!
 //! Each part is checked once. A failure does not stop the other checks.
 
-mod language_model;
-mod memory;
-
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::Arc;
@@ -20,10 +17,11 @@ use crate::app::{AppError, Checkup, OpenStore, Upkeep};
 use crate::config::{self, Config, ConfigError, LoadedConfig};
 use crate::domain::{Clock as _, SystemClock};
 use crate::inference::languages::advice;
+use crate::inference::llm::{LlmError, Purpose};
 use crate::outbound::local::LocalDaemon;
 use crate::outbound::{AskError, AskMeter, Asker, GateState, GateStatus, Method};
 use crate::providers::{ProbeResult, Provider};
-use crate::store::{MAX_CLOCK_DIFFERENCE, Store, StoreError};
+use crate::store::{MAX_CLOCK_DIFFERENCE, Store, StoreError, VectorMemory};
 
 /// Time limit per part; parts are checked concurrently.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -152,7 +150,7 @@ async fn parts(config: &Arc<Config>, scope: CheckScope, findings: &mut Vec<Findi
         models(&checkup, usable.as_ref(), findings);
     }
     let model = async {
-        let asked = language_model::finding_of(&checkup, scope).await;
+        let asked = language_model_finding(&checkup, scope).await;
         // A failed language model is not tested as translator too.
         let is_well = asked.health == Health::Ok || !translates_by_model(&checkup);
         let translated = if is_well { Some(translator(&checkup, scope).await) } else { None };
@@ -196,7 +194,7 @@ async fn store(config: &Config, findings: &mut Vec<Finding>) -> (Option<OpenStor
             };
             findings.push(finding("store", Health::Ok, format!("{version}, {place}")));
             if config.database.url.is_some() {
-                findings.extend(memory::finding_of(&opened.store).await);
+                findings.extend(memory_finding(&opened.store).await);
                 findings.push(clock(&opened.store).await);
             }
             findings.extend(copy(config, &opened.store).await);
@@ -459,4 +457,91 @@ fn show(findings: &[Finding], output: Output) -> Result<(), Failure> {
         let _infallible = writeln!(text, "{}  {:<14} {}", output.paint(word, colour), finding.check, finding.detail);
     }
     output.text(&text)
+}
+
+const MB: f64 = 1e6;
+
+/// Checks that the database's memory can hold the vector indexes, which every item uses. Returns `None` if it can.
+async fn memory_finding(store: &Store) -> Option<Finding> {
+    match store.vector_memory().await {
+        Ok(memory) => memory_advice(memory).map(|advice| finding("store", Health::Warn, advice)),
+        Err(error) => Some(failed("store", &error.into())),
+    }
+}
+
+fn memory_advice(VectorMemory { indexes, shared_buffers }: VectorMemory) -> Option<String> {
+    (indexes > shared_buffers).then(|| {
+        format!(
+            "the indexes of vectors take {:.0} MB, and the server's shared_buffers is {:.0} MB: items wait for what does not fit; \
+             raise it, a quarter of the server's memory is usual (docs/benchmarks.md, Large stores)",
+            indexes as f64 / MB,
+            shared_buffers as f64 / MB
+        )
+    })
+}
+
+const LANGUAGE_MODEL: &str = "language model";
+
+/// Requests one token of the language model, which tests its address, key and name.
+async fn language_model_finding(checkup: &Checkup, scope: CheckScope) -> Finding {
+    let Some(model) = &checkup.language_model else {
+        return finding(
+            LANGUAGE_MODEL,
+            Health::Ok,
+            "none: rules and the other models do all the work (LLM_BASE_URL, LLM_MODEL)",
+        );
+    };
+    let name = model.name();
+    let uses: Vec<&str> =
+        Purpose::ALL.iter().filter(|purpose| model.is_for(**purpose)).map(|purpose| purpose.as_str()).collect();
+    if uses.is_empty() {
+        return finding(LANGUAGE_MODEL, Health::Skip, format!("{name} is not asked: every use of it is switched off"));
+    }
+    match scope {
+        CheckScope::Offline => {
+            return finding(LANGUAGE_MODEL, Health::Skip, format!("{name} is not asked (--offline)"));
+        }
+        CheckScope::Free if model.is_paid() => {
+            let detail = format!("{name} is not asked, since a question costs money; `doctor --paid` asks it");
+            return finding(LANGUAGE_MODEL, Health::Skip, detail);
+        }
+        CheckScope::Free | CheckScope::Paid => {}
+    }
+    match within(model.probe(Instant::now() + LIMIT)).await {
+        Some(Ok(())) => finding(LANGUAGE_MODEL, Health::Ok, format!("{name} answers; used for {}", uses.join(", "))),
+        Some(Err(error)) => language_model_refusal(name, &error),
+        None => unavailable(LANGUAGE_MODEL, format!("{name} did not answer within {} seconds", LIMIT.as_secs())),
+    }
+}
+
+/// Returns a failure, unless the error resolves itself.
+fn language_model_refusal(name: &str, error: &LlmError) -> Finding {
+    let detail = format!("{name}: {error}");
+    match error {
+        LlmError::Ask(
+            AskError::Throttled { .. }
+            | AskError::QuotaGone { .. }
+            | AskError::Open { .. }
+            | AskError::Busy { .. }
+            | AskError::Budget
+            | AskError::StoreAway { .. },
+        ) => finding(LANGUAGE_MODEL, Health::Warn, detail),
+        LlmError::Ask(AskError::Connect { .. } | AskError::Timeout | AskError::Deadline) => {
+            unavailable(LANGUAGE_MODEL, format!("{detail}; check LLM_BASE_URL, and that its server runs"))
+        }
+        _ => unavailable(LANGUAGE_MODEL, detail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_given_where_the_indexes_do_not_fit_alone() {
+        let of = |indexes, shared_buffers| memory_advice(VectorMemory { indexes, shared_buffers });
+        assert_eq!(of(128_000_000, 128_000_000), None);
+        let text = of(1_950_000_000, 134_217_728).unwrap();
+        assert!(text.contains("1950 MB") && text.contains("134 MB") && text.contains("raise it"), "{text}");
+    }
 }

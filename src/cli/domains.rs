@@ -1,11 +1,10 @@
 //! `domains`: shows and edits the domain lists.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::api::{Api, segment};
+use super::api::{Api, segment, text_of};
 use super::arguments::DomainsAction;
 use super::failure::Failure;
 use super::output::Output;
@@ -87,33 +86,24 @@ fn no_rule(domain: &str) -> Failure {
 }
 
 fn list(rules: &[DomainRule], output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "items": rules, "next": null }));
-    }
-    let mut text = String::new();
-    for rule in rules {
+    output.list(rules, "no rules\n", |rule| {
         let credibility = rule.credibility.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
         let kind = rule.source_type.map_or("-", SourceType::as_str);
         let why = crate::judging::plain::plain(rule.why.as_deref().unwrap_or_default());
         // In its own script if safe; `domains add` and `remove` accept both forms.
         let domain = labels::domain(&rule.domain, ReaderLanguage::English);
-        let _infallible = writeln!(text, "{:<6} {domain:<32} {credibility:>5}  {kind:<13} {why}", rule.list);
-    }
-    if rules.is_empty() {
-        text.push_str("no rules\n");
-    }
-    output.text(&text)
+        format!("{:<6} {domain:<32} {credibility:>5}  {kind:<13} {why}", rule.list)
+    })
 }
 
 fn changed(change: &Value, dry_run: bool, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(change);
     }
-    let action = change.get("action").and_then(Value::as_str).unwrap_or("change");
+    let action = text_of(change, "action").unwrap_or("change");
     let side = |name: &str| {
         let rule = change.get(name).filter(|rule| !rule.is_null())?;
-        let part = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or("?").to_owned();
-        Some(format!("{} {}", part("list"), part("domain")))
+        Some(format!("{} {}", text_of(rule, "list").unwrap_or("?"), text_of(rule, "domain").unwrap_or("?")))
     };
     let (before, after) = (side("before"), side("after"));
     let what = match (before, after) {

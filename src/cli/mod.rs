@@ -10,7 +10,6 @@ mod api;
 mod arguments;
 mod card;
 mod check;
-mod cleanup;
 mod config;
 mod dead;
 mod demo;
@@ -19,24 +18,21 @@ mod domains;
 mod enqueue;
 mod enrich;
 mod eval;
-mod evidence;
 mod exchanges;
 mod failure;
 mod licenses;
 mod lines;
-mod migrate;
 mod models;
-mod moment;
 mod output;
 mod providers;
 #[cfg(test)]
 mod reference;
 mod render;
 mod rescore;
-mod schema;
 mod serve;
 mod tokens;
 mod ui;
+mod upkeep;
 mod webhooks;
 mod why;
 
@@ -100,7 +96,7 @@ async fn dispatch(cli: Cli, shared: &mut Output) -> Result<(), Failure> {
     let output = *shared;
     // These must work with an invalid configuration.
     match &cli.command {
-        Command::Schema { what } => return schema::run(*what, output),
+        Command::Schema { what } => return config::schema(*what, output),
         Command::Completions { shell } => return completions(*shell),
         Command::Licenses { full } => return licenses::run(*full, output),
         Command::Tokens { action: TokensAction::Generate } => return tokens::generate(output),
@@ -141,12 +137,7 @@ fn tracer_provider(config: &Config) -> Result<Option<SdkTracerProvider>, AppErro
         .map_err(|error| AppError::Setup { component: "traces.endpoint", detail: error.to_string() })
 }
 
-async fn run_command(
-    command: Command,
-    config: Arc<Config>,
-    baseline: Baseline,
-    output: Output,
-) -> Result<(), Failure> {
+async fn run_command(command: Command, config: Arc<Config>, baseline: Baseline, output: Output) -> Result<(), Failure> {
     match command {
         Command::Serve { no_worker, no_http, exchanges } => {
             let exchanges = exchanges::open(&exchanges, output)?;
@@ -164,8 +155,8 @@ async fn run_command(
             enrich::run(config, &file, out.as_deref(), &exchanges, output).await
         }
         Command::Enqueue { file, queue } => enqueue::run(config, &file, queue, output).await,
-        Command::Evidence { item_id } => evidence::run(config, &item_id, output).await,
-        Command::Why { id } => why::run(config, &id, output).await,
+        Command::Evidence { item_id } => why::evidence(config, &item_id, output).await,
+        Command::Why { id } => why::why(config, &id, output).await,
         Command::Eval { file, judge, html, predictions, calibration, decision } => {
             let options = eval::EvalOptions {
                 judge,
@@ -184,8 +175,8 @@ async fn run_command(
         Command::Models { action } => models::run(&config, action, output).await,
         Command::Dead { action } => dead::run(config, action, output).await,
         Command::Webhooks { action } => webhooks::run(config, action, output).await,
-        Command::Cleanup { dry_run } => cleanup::run(config, dry_run, output).await,
-        Command::Migrate => migrate::run(&config, output).await,
+        Command::Cleanup { dry_run } => upkeep::cleanup(config, dry_run, output).await,
+        Command::Migrate => upkeep::migrate(&config, output).await,
         Command::Config { .. }
         | Command::Doctor { .. }
         | Command::Schema { .. }

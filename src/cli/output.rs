@@ -54,6 +54,22 @@ impl Output {
         write_stdout(&text)
     }
 
+    /// Prints one line a row, or `empty`. As JSON, prints the list as the API returns it.
+    pub(super) fn list<T: Serialize>(
+        self,
+        rows: &[T],
+        empty: &str,
+        line: impl Fn(&T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return self.value(&serde_json::json!({ "items": rows, "next": null }));
+        }
+        if rows.is_empty() {
+            return self.text(empty);
+        }
+        self.text(&rows.iter().map(|row| line(row) + "\n").collect::<String>())
+    }
+
     /// Writes to standard error; not with `--quiet` or a JSON log.
     pub(super) fn hint(self, text: &str) {
         if !self.quiet && self.log == LogFormat::Text {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::api::{Api, segment};
+use super::api::{Api, segment, text_of};
 use super::arguments::ProvidersAction;
 use super::failure::Failure;
 use super::output::{Colour, Output};
@@ -57,7 +57,7 @@ fn table(rows: &[Value], output: Output) -> String {
         "name", "state", "rpm", "calls today", "errors today", "usd today", "usd month", "until", "reason"
     );
     for row in rows {
-        let word = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or("-");
+        let word = |key: &str| text_of(row, key).unwrap_or("-");
         let count = |key: &str| row.get(key).and_then(Value::as_u64).map_or("-".to_owned(), |count| count.to_string());
         let usd = |key: &str| format!("{:.4}", row.get(key).and_then(Value::as_f64).unwrap_or_default());
         let state = word("status");

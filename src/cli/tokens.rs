@@ -1,11 +1,10 @@
 //! `tokens`: manages access tokens other than the server's own token.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::api::{Api, segment};
+use super::api::{Api, segment, text_of};
 use super::arguments::TokensAction;
 use super::failure::Failure;
 use super::output::Output;
@@ -35,7 +34,7 @@ pub(super) fn generate(output: Output) -> Result<(), Failure> {
 async fn act(api: &Api, action: TokensAction, output: Output) -> Result<(), Failure> {
     match action {
         TokensAction::Generate => generate(output),
-        TokensAction::List => list(&api.call(Method::GET, "/api/tokens", None).await?, output),
+        TokensAction::List => list(&api.list::<Value>("/api/tokens").await?, output),
         TokensAction::Add { name, scope, rate, days } => {
             let body = json!({ "name": name, "scope": scope, "requests_per_minute": rate, "days": days });
             added(&api.call(Method::POST, "/api/tokens", Some(&body)).await?, output)
@@ -53,45 +52,36 @@ async fn act(api: &Api, action: TokensAction, output: Output) -> Result<(), Fail
     }
 }
 
-fn said<'a>(token: &'a Value, key: &str) -> &'a str {
-    token.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 fn added(made: &Value, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(made);
     }
     output.hint("this token is shown once; keep it where only its user reads it");
-    output.text(&format!("{}\n", said(made, "token")))
+    output.text(&format!("{}\n", text_of(made, "token").unwrap_or_default()))
 }
 
 fn revoked(ended: &Value, output: Output) -> Result<(), Failure> {
     if output.json {
         return output.value(ended);
     }
-    output.text(&format!("{} is revoked; running servers refuse it within seconds\n", plain(said(ended, "name"))))
+    output.text(&format!(
+        "{} is revoked; running servers refuse it within seconds\n",
+        plain(text_of(ended, "name").unwrap_or_default())
+    ))
 }
 
-fn list(tokens: &Value, output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(tokens);
-    }
-    let mut text = String::new();
-    for token in tokens.get("items").and_then(Value::as_array).into_iter().flatten() {
+fn list(tokens: &[Value], output: Output) -> Result<(), Failure> {
+    output.list(tokens, "no tokens\n", |token| {
         let rate = token.get("requests_per_minute").and_then(Value::as_u64);
         let rate = rate.map_or_else(String::new, |rate| format!("{rate} a minute"));
-        let minute = |key: &str| said(token, key).get(..16).unwrap_or("-").replace('T', " ");
-        let state = match (said(token, "revoked_at"), said(token, "expires_at")) {
+        let part = |key: &str| text_of(token, key).unwrap_or_default();
+        let minute = |key: &str| part(key).get(..16).unwrap_or("-").replace('T', " ");
+        let state = match (part("revoked_at"), part("expires_at")) {
             ("", "") => "valid".to_owned(),
             ("", _) => format!("until {}", minute("expires_at")),
             _ => "revoked".to_owned(),
         };
-        let (name, used) = (plain(said(token, "name")), minute("used_at"));
-        let _infallible =
-            writeln!(text, "{name:<24} {:<6} {state:<22} last used {used:<17} {rate}", said(token, "scope"));
-    }
-    if text.is_empty() {
-        text.push_str("no tokens\n");
-    }
-    output.text(&text)
+        let (name, scope, used) = (plain(part("name")), part("scope"), minute("used_at"));
+        format!("{name:<24} {scope:<6} {state:<22} last used {used:<17} {rate}")
+    })
 }

@@ -1,11 +1,10 @@
 //! `webhooks`: shows waiting and dead webhook messages, and sends test messages.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::api::Api;
+use super::api::{Api, text_of};
 use super::arguments::{MessageSelection, WebhooksAction};
 use super::dead::{moved, report};
 use super::failure::Failure;
@@ -64,50 +63,26 @@ fn check_ids(which: &MessageSelection) -> Result<(), Failure> {
 }
 
 fn list(webhooks: &[Value], output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "items": webhooks, "next": null }));
-    }
-    if webhooks.is_empty() {
-        return output.text("no webhooks; add one under [webhooks] in the configuration file (docs/webhooks.md)\n");
-    }
-    let mut text = String::new();
-    for webhook in webhooks {
-        let part = |key: &str| webhook.get(key).and_then(Value::as_str);
+    let empty = "no webhooks; add one under [webhooks] in the configuration file (docs/webhooks.md)\n";
+    output.list(webhooks, empty, |webhook| {
         let figure = |key: &str| webhook.get(key).and_then(Value::as_i64).unwrap_or(0);
         let is_gone = webhook.get("events").and_then(Value::as_array).is_some_and(Vec::is_empty);
-        let _infallible = writeln!(
-            text,
+        format!(
             "{}{}  {} waiting{}, {} given up{}",
-            plain(part("name").unwrap_or("?")),
+            plain(text_of(webhook, "name").unwrap_or("?")),
             if is_gone { " (no longer configured)" } else { "" },
             figure("pending"),
-            part("oldest").map(|since| format!(" since {since}")).unwrap_or_default(),
+            text_of(webhook, "oldest").map(|since| format!(" since {since}")).unwrap_or_default(),
             figure("dead"),
-            part("last_error").map(|error| format!("; last: {}", plain(error))).unwrap_or_default(),
-        );
-    }
-    output.text(&text)
+            text_of(webhook, "last_error").map(|error| format!("; last: {}", plain(error))).unwrap_or_default(),
+        )
+    })
 }
 
 fn dead(messages: &[Value], output: Output) -> Result<(), Failure> {
-    if output.json {
-        return output.value(&json!({ "items": messages, "next": null }));
-    }
-    if messages.is_empty() {
-        return output.text("no message was given up\n");
-    }
-    let mut text = String::new();
-    for message in messages {
-        let part = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or("-");
-        let _infallible = writeln!(
-            text,
-            "{}  {}  {}  {}  {}",
-            part("id"),
-            part("dead_at"),
-            plain(part("webhook")),
-            part("event"),
-            plain(part("error")),
-        );
-    }
-    output.text(&text)
+    output.list(messages, "no message was given up\n", |message| {
+        let part = |key: &str| text_of(message, key).unwrap_or("-");
+        let (webhook, error) = (plain(part("webhook")), plain(part("error")));
+        format!("{}  {}  {webhook}  {}  {error}", part("id"), part("dead_at"), part("event"))
+    })
 }

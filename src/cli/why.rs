@@ -1,6 +1,6 @@
-//! `why`: explains a claim's verdict from its stored passages.
+//! `why` explains a claim's verdict from its stored passages; `evidence` shows the evidence of an item.
 //!
-//! It judges nothing again.
+//! They judge nothing again.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,18 +8,51 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::api::{Api, segment};
-use super::evidence::{self, StoredAnswer};
 use super::failure::Failure;
 use super::output::{Colour, Output};
+use super::render;
 use crate::config::Config;
+use crate::domain::ItemResult;
 use crate::domain::result::ClaimResult;
 use crate::judging::plain::plain;
+use crate::judging::vocabularies::Vocabulary;
 use crate::store::StoredEvidence;
 
 const CLAIM: &str = "clm_";
 
+struct StoredAnswer {
+    result: ItemResult,
+    evidence: Vec<StoredEvidence>,
+}
+
+/// `None` if no finished item has this id.
+async fn stored_answer(api: &Api, item_id: &str) -> Result<Option<StoredAnswer>, Failure> {
+    let path = format!("/api/items/{}", segment(item_id));
+    let Some(result) = api.find(&path).await? else { return Ok(None) };
+    Ok(Some(StoredAnswer { result, evidence: api.list(&format!("{path}/evidence")).await? }))
+}
+
+/// `evidence`: shows the evidence of an item.
+pub(super) async fn evidence(config: Arc<Config>, item_id: &str, output: Output) -> Result<(), Failure> {
+    let api = Api::administer(&config, false).await?;
+    let found = stored_answer(&api, item_id).await;
+    let Some(StoredAnswer { result, evidence }) = api.close_after(found).await? else {
+        return Err(Failure::failed(format!(
+            "nothing is stored of an item {item_id:?}: it may still be waiting in the queue, or its id is another one; \
+             GET /api/items lists those that are done"
+        )));
+    };
+    if output.json {
+        return output.value(&json!({ "result": result, "evidence": evidence }));
+    }
+    let rows = evidence.len();
+    let mut text = render::result(&result, Vocabulary::Ours, output);
+    let _infallible = write!(text, "\n{rows} judged passage(s) are stored; --json shows all of them\n");
+    output.text(&text)
+}
+
 /// Accepts a claim's or an item's id.
-pub(super) async fn run(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
+pub(super) async fn why(config: Arc<Config>, id: &str, output: Output) -> Result<(), Failure> {
     let api = Api::administer(&config, false).await?;
     let found = stored(&api, id).await;
     let Some((StoredAnswer { result, evidence }, is_claim)) = api.close_after(found).await? else {
@@ -44,7 +77,7 @@ async fn stored(api: &Api, id: &str) -> Result<Option<(StoredAnswer, bool)>, Fai
     let claim: Option<Value> =
         if id.starts_with(CLAIM) { api.find(&format!("/api/claims/{}", segment(id))).await? } else { None };
     let item_id = claim.as_ref().and_then(|claim| claim.get("item_id")).and_then(Value::as_str);
-    let answer = evidence::stored(api, item_id.unwrap_or(id)).await?;
+    let answer = stored_answer(api, item_id.unwrap_or(id)).await?;
     Ok(answer.map(|answer| (answer, item_id.is_some())))
 }
 

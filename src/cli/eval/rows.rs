@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use crate::cli::arguments::moment;
 use crate::cli::failure::Failure;
-use crate::cli::moment::moment;
 use crate::cli::output::Output;
 use crate::inference::translation::{Translator, WrittenTranslations};
 use crate::pipeline::given::{GivenClaim, GivenText};

@@ -1,4 +1,4 @@
-//! `cleanup`: deletes expired rows now.
+//! `migrate` and `cleanup`: upkeep of the store.
 
 use std::sync::Arc;
 
@@ -7,10 +7,27 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::failure::Failure;
 use super::output::Output;
+use crate::app::{OpenStore, Upkeep};
 use crate::config::Config;
 use crate::outbound::Method;
 
-pub(super) async fn run(config: Arc<Config>, dry_run: bool, output: Output) -> Result<(), Failure> {
+/// Brings the database schema up to date.
+pub(super) async fn migrate(config: &Config, output: Output) -> Result<(), Failure> {
+    let opened = OpenStore::open(config, Upkeep::None).await?;
+    let report = opened.store.migrate().await;
+    opened.close().await?;
+    let report = report?;
+    if output.json {
+        return output.value(&json!({ "applied": report.applied, "version": report.version }));
+    }
+    output.text(&match report.applied {
+        0 => format!("the schema is up to date (version {})\n", report.version),
+        applied => format!("{applied} migration(s) applied; the schema is at version {}\n", report.version),
+    })
+}
+
+/// Deletes expired rows now.
+pub(super) async fn cleanup(config: Arc<Config>, dry_run: bool, output: Output) -> Result<(), Failure> {
     let api = Api::administer(&config, false).await?;
     let cleaned = api.call(Method::POST, "/api/cleanup", Some(&json!({ "dry_run": dry_run }))).await;
     let cleaned = api.close_after(cleaned.map_err(Failure::from)).await?;
