@@ -1,13 +1,13 @@
 //! Explains in the reader's language why a text or part was not checked.
 
-use super::labels::{self, ReaderLanguage};
+use super::labels::{self, ReaderLanguage, Words, words};
 use corroborate_domain::ClaimKind;
-use corroborate_language::lexicon::Words;
+use corroborate_language::lexicon;
 use corroborate_language::statements::NonStatement;
 
 /// Beginnings of words that judge (true, false, checked, known). Unchecked texts must not get them, except "cannot be
 /// checked".
-static JUDGING_WORDS: Words = Words::of("explanations.judging");
+static JUDGING_WORDS: lexicon::Words = lexicon::Words::of("explanations.judging");
 
 /// The first word that judges.
 pub fn verdict_in(words: &str) -> Option<&str> {
@@ -42,88 +42,59 @@ impl<'a> UncheckedPart<'a> {
 /// Explains in a language (ISO 639-1, optionally with a region); English for others.
 pub fn explain(unchecked: UncheckedPart<'_>, language: Option<&str>) -> String {
     let reader = ReaderLanguage::of(language);
-    let (ambiguous, opinion, mixed) = match reader {
-        ReaderLanguage::Russian => (
-            "Утверждение слишком расплывчато для проверки: уточните, о ком или о чём речь, когда и где это было.",
-            "Это мнение. С мнением можно соглашаться или нет, но проверить его нельзя.",
-            "Часть текста — мнение, его проверить нельзя. Проверена только фактическая часть",
-        ),
-        ReaderLanguage::Ukrainian => (
-            "Твердження надто нечітке для перевірки: уточніть, про кого чи про що йдеться, коли й де це було.",
-            "Це думка. З думкою можна погоджуватися чи ні, але перевірити її не можна.",
-            "Частина тексту — думка, її перевірити не можна. Перевірено лише фактичну частину",
-        ),
-        ReaderLanguage::Portuguese => (
-            "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde ocorreu.",
-            "O texto dá uma opinião. É possível concordar ou não com opiniões, mas não verificá-las.",
-            "Parte do texto é opinião e não pode ser verificada. Foi verificada apenas a parte factual",
-        ),
-        ReaderLanguage::English => (
-            "The statement is too vague to be checked: say who or what it is about, and when or where.",
-            "The text gives an opinion. Opinions can be shared or not, but not verified.",
-            "Part of the text is an opinion, which cannot be verified. What was checked is its factual part",
-        ),
-    };
+    let text = explanation(unchecked).of(reader);
     match unchecked {
-        UncheckedPart::NoClaim(kind) => no_claim(kind, reader).to_owned(),
-        UncheckedPart::Ambiguous => ambiguous.to_owned(),
-        UncheckedPart::Opinion => opinion.to_owned(),
         UncheckedPart::Mixed { factual_part } => {
-            format!("{mixed}: {}.", labels::quoted(factual_part.trim_end_matches(['.', ' ']), reader))
+            format!("{text}: {}.", labels::quoted(factual_part.trim_end_matches(['.', ' ']), reader))
         }
+        _ => text.to_owned(),
     }
 }
 
-const fn no_claim(kind: NonStatement, reader: ReaderLanguage) -> &'static str {
-    match (kind, reader) {
-        (NonStatement::Greeting, ReaderLanguage::English) => {
-            "This is a greeting or thanks. It makes no statement that could be checked."
-        }
-        (NonStatement::Question, ReaderLanguage::English) => {
-            "The text asks a question and states nothing. Write what you have heard as a statement, and it can be checked."
-        }
-        (NonStatement::Call, ReaderLanguage::English) => {
-            "The text asks something of its reader. It makes no statement that could be checked."
-        }
-        (NonStatement::Vague, ReaderLanguage::English) => {
-            "The text makes no statement that could be checked: it does not say who did what, when or where."
-        }
-        (NonStatement::Greeting, ReaderLanguage::Russian) => {
-            "Это приветствие или благодарность. Утверждения, которое можно проверить, здесь нет."
-        }
-        (NonStatement::Question, ReaderLanguage::Russian) => {
-            "Это вопрос, а не утверждение. Сформулируйте то, что вы слышали, как утверждение, и его можно будет проверить."
-        }
-        (NonStatement::Call, ReaderLanguage::Russian) => {
-            "Это призыв к читателю. Утверждения, которое можно проверить, здесь нет."
-        }
-        (NonStatement::Vague, ReaderLanguage::Russian) => {
-            "В тексте нет утверждения, которое можно проверить: не сказано, кто что сделал, когда и где."
-        }
-        (NonStatement::Greeting, ReaderLanguage::Ukrainian) => {
-            "Це вітання або подяка. Твердження, яке можна перевірити, тут немає."
-        }
-        (NonStatement::Question, ReaderLanguage::Ukrainian) => {
-            "Це запитання, а не твердження. Сформулюйте почуте як твердження, і його можна буде перевірити."
-        }
-        (NonStatement::Call, ReaderLanguage::Ukrainian) => {
-            "Це заклик до читача. Твердження, яке можна перевірити, тут немає."
-        }
-        (NonStatement::Vague, ReaderLanguage::Ukrainian) => {
-            "У тексті немає твердження, яке можна перевірити: не сказано, хто що зробив, коли й де."
-        }
-        (NonStatement::Greeting, ReaderLanguage::Portuguese) => {
-            "É uma saudação ou um agradecimento. Não há nenhuma afirmação que possa ser verificada."
-        }
-        (NonStatement::Question, ReaderLanguage::Portuguese) => {
-            "O texto faz uma pergunta e não afirma nada. Escreva o que você ouviu como uma afirmação, e ela poderá ser verificada."
-        }
-        (NonStatement::Call, ReaderLanguage::Portuguese) => {
-            "O texto pede algo ao leitor. Não há nenhuma afirmação que possa ser verificada."
-        }
-        (NonStatement::Vague, ReaderLanguage::Portuguese) => {
-            "O texto não faz nenhuma afirmação que possa ser verificada: não diz quem fez o quê, quando nem onde."
-        }
+const fn explanation(unchecked: UncheckedPart<'_>) -> Words {
+    match unchecked {
+        UncheckedPart::NoClaim(NonStatement::Greeting) => words(
+            "This is a greeting or thanks. It makes no statement that could be checked.",
+            "Это приветствие или благодарность. Утверждения, которое можно проверить, здесь нет.",
+            "Це вітання або подяка. Твердження, яке можна перевірити, тут немає.",
+            "É uma saudação ou um agradecimento. Não há nenhuma afirmação que possa ser verificada.",
+        ),
+        UncheckedPart::NoClaim(NonStatement::Question) => words(
+            "The text asks a question and states nothing. Write what you have heard as a statement, and it can be checked.",
+            "Это вопрос, а не утверждение. Сформулируйте то, что вы слышали, как утверждение, и его можно будет проверить.",
+            "Це запитання, а не твердження. Сформулюйте почуте як твердження, і його можна буде перевірити.",
+            "O texto faz uma pergunta e não afirma nada. Escreva o que você ouviu como uma afirmação, e ela poderá ser verificada.",
+        ),
+        UncheckedPart::NoClaim(NonStatement::Call) => words(
+            "The text asks something of its reader. It makes no statement that could be checked.",
+            "Это призыв к читателю. Утверждения, которое можно проверить, здесь нет.",
+            "Це заклик до читача. Твердження, яке можна перевірити, тут немає.",
+            "O texto pede algo ao leitor. Não há nenhuma afirmação que possa ser verificada.",
+        ),
+        UncheckedPart::NoClaim(NonStatement::Vague) => words(
+            "The text makes no statement that could be checked: it does not say who did what, when or where.",
+            "В тексте нет утверждения, которое можно проверить: не сказано, кто что сделал, когда и где.",
+            "У тексті немає твердження, яке можна перевірити: не сказано, хто що зробив, коли й де.",
+            "O texto não faz nenhuma afirmação que possa ser verificada: não diz quem fez o quê, quando nem onde.",
+        ),
+        UncheckedPart::Ambiguous => words(
+            "The statement is too vague to be checked: say who or what it is about, and when or where.",
+            "Утверждение слишком расплывчато для проверки: уточните, о ком или о чём речь, когда и где это было.",
+            "Твердження надто нечітке для перевірки: уточніть, про кого чи про що йдеться, коли й де це було.",
+            "A afirmação é vaga demais para ser verificada: diga de quem ou do que se trata, quando e onde ocorreu.",
+        ),
+        UncheckedPart::Opinion => words(
+            "The text gives an opinion. Opinions can be shared or not, but not verified.",
+            "Это мнение. С мнением можно соглашаться или нет, но проверить его нельзя.",
+            "Це думка. З думкою можна погоджуватися чи ні, але перевірити її не можна.",
+            "O texto dá uma opinião. É possível concordar ou não com opiniões, mas não verificá-las.",
+        ),
+        UncheckedPart::Mixed { .. } => words(
+            "Part of the text is an opinion, which cannot be verified. What was checked is its factual part",
+            "Часть текста — мнение, его проверить нельзя. Проверена только фактическая часть",
+            "Частина тексту — думка, її перевірити не можна. Перевірено лише фактичну частину",
+            "Parte do texto é opinião e não pode ser verificada. Foi verificada apenas a parte factual",
+        ),
     }
 }
 
