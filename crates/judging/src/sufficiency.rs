@@ -1,7 +1,7 @@
 //! Decides whether stored evidence settles a claim without a new search.
 //!
 //! Counts judged passages of stored pages, without a language model. Every condition must hold; [`Lack`] names the
-//! first that fails. To add one, extend `conditions` and [`Lack`].
+//! first that fails. To add one, extend [`lack_of`] and [`Lack`].
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -62,7 +62,8 @@ pub enum Sufficiency {
     Lacking(Lack),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// `Uncovered`, `ReadBefore` and `Stale` are in the order of their checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lack {
     Nothing,
     NothingClear,
@@ -127,14 +128,12 @@ pub fn sufficiency(known: &[KnownPassage<'_>], required: &Requirements) -> Suffi
         _ => p.judged.entail >= limits.support && p.judged.stance() == side,
     };
     let mut counted: Vec<&KnownPassage<'_>> = on_topic.iter().copied().filter(clear).collect();
-    for (lack, keeps) in conditions(required, side) {
-        if counted.is_empty() {
-            return Sufficiency::Lacking(Lack::NothingClear);
-        }
-        counted.retain(|passage| keeps(passage));
-        if counted.is_empty() {
-            return Sufficiency::Lacking(lack);
-        }
+    let lack = |passage: &&KnownPassage<'_>| lack_of(passage, required, side);
+    // That of the passage that meets the most conditions.
+    let nearest = counted.iter().filter_map(lack).max().unwrap_or(Lack::NothingClear);
+    counted.retain(|passage| lack(passage).is_none());
+    if counted.is_empty() {
+        return Sufficiency::Lacking(nearest);
     }
     let groups: BTreeSet<&str> = counted.iter().map(|passage| passage.judged.independent_group.as_str()).collect();
     let least = limits.groups.max(MIN_GROUPS);
@@ -202,21 +201,23 @@ pub fn oldest_reading(now: DateTime<Utc>, enduring: bool, half_life_days: f64, m
     now.checked_sub_signed(age).unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
-type Condition<'a> = (Lack, Box<dyn Fn(&KnownPassage<'_>) -> bool + 'a>);
-
-/// The conditions, in reporting order.
-fn conditions(required: &Requirements, side: Stance) -> [Condition<'_>; 3] {
-    let figures = move |judged: &JudgedPassage| match (required.has_figures, side) {
-        (false, _) => true,
+/// Returns the first condition that a clear passage does not meet.
+fn lack_of(passage: &KnownPassage<'_>, required: &Requirements, side: Stance) -> Option<Lack> {
+    let has_figures = match side {
+        _ if !required.has_figures => true,
         // A different figure contradicts; a missing one says nothing.
-        (true, Stance::Contradicts) => judged.num_ok.is_some(),
-        (true, _) => judged.num_ok == Some(true),
+        Stance::Contradicts => passage.judged.num_ok.is_some(),
+        _ => passage.judged.num_ok == Some(true),
     };
-    [
-        (Lack::Uncovered, Box::new(move |p: &KnownPassage<'_>| p.names_covered && figures(p.judged))),
-        (Lack::ReadBefore, Box::new(|p: &KnownPassage<'_>| required.date.is_none_or(|date| p.read_at >= date))),
-        (Lack::Stale, Box::new(|p: &KnownPassage<'_>| p.lasting || p.read_at >= required.oldest_reading)),
-    ]
+    if !(passage.names_covered && has_figures) {
+        Some(Lack::Uncovered)
+    } else if required.date.is_some_and(|date| passage.read_at < date) {
+        Some(Lack::ReadBefore)
+    } else if !passage.lasting && passage.read_at < required.oldest_reading {
+        Some(Lack::Stale)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
