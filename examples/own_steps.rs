@@ -76,8 +76,7 @@ impl ClaimExtractor for Bulletins {
                 worth: None,
             })
         });
-        let extracted =
-            Extraction { kind: Some(ClaimKind::Factual), claims: claims.collect(), ..Extraction::default() };
+        let extracted = Extraction { kind: Some(ClaimKind::Factual), claims: claims.collect() };
         Box::pin(ready(Ok(Some(extracted))))
     }
 }

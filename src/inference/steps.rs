@@ -62,8 +62,6 @@ pub struct TextData<'a> {
 pub struct Extraction {
     pub kind: Option<ClaimKind>,
     pub claims: Vec<ExtractedClaim>,
-    /// Truncated: the text may have more claims, so the rules' claims are added.
-    pub is_part: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -112,8 +110,6 @@ pub struct ItemData<'a> {
 pub struct ClaimAdjudication {
     pub stances: Vec<Option<Adjudication>>,
     pub verdict: Option<Verdict>,
-    /// 0–1, as stated by the adjudicator; not calibrated.
-    pub confidence: Option<f64>,
     /// `[N]` cites a passage, from 1. Shown only if the passages support it.
     pub justification: String,
 }

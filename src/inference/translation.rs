@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::llm::fence::Fence;
-use super::llm::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
+use super::llm::fence::Message;
+use super::llm::{self, ItemSpend, LanguageModel, LlmError, Purpose, Question, object};
 use crate::config::{ApiKey, TranslateConfig};
 use crate::language::detect;
 use crate::outbound::{ApiRequest, ApiResponse, AskError, AskMeter, Asker, Gate, GateSettings, header};
@@ -43,7 +43,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 const KEPT: u64 = 4096;
 const KEPT_FOR: Duration = Duration::from_hours(24);
 /// Answer tokens of a language model for a query or a part of a passage.
-const MAX_TOKENS: u32 = 400;
+const MAX_TOKENS: usize = 400;
 const ENGLISH: &str = "en";
 
 /// The zero digits of Arabic, Persian, Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada,
@@ -292,16 +292,15 @@ impl Translator for LanguageModelTranslator {
             // The caller limits an item's translations, and the cap limits the month.
             let spend = ItemSpend::new(u32::MAX, f64::MAX);
             let read = |answer: &Value| faithful(text, answer.get("translation")?.as_str()?, into);
-            let answer = self.model.ask_believing(&question, &spend, until, &|answer| read(answer).is_some()).await;
+            let answer = self.model.ask(&question, read, &spend, until).await;
             let spent = spend.spent();
             Translation {
                 outcome: match answer {
-                    Ok(answer) => Ok(read(&answer.value)),
+                    Ok(translation) => Ok(Some(translation)),
                     Err(LlmError::Ask(error)) => Err(error),
                     Err(
                         LlmError::Declined { .. }
                         | LlmError::Cut
-                        | LlmError::Part(_)
                         | LlmError::Unreadable { .. }
                         | LlmError::Unsupported { .. },
                     ) => Ok(None),
@@ -319,20 +318,11 @@ impl Translator for LanguageModelTranslator {
 
 /// The text is never part of the instruction.
 pub(super) fn translation_question(text: &str, into: &str) -> Option<Question> {
-    let prompt = prompts::named("translate")?;
-    let fence = Fence::around([text]);
+    let mut message = Message::default();
+    message.data("text", text, usize::MAX);
     let language = format!("{} ({into})", detect::english_name(Some(into)));
-    Some(Question {
-        purpose: Purpose::Translate,
-        version: prompt.version,
-        system: prompt.text.replace("{nonce}", fence.nonce()).replace("{language}", &language),
-        user: fence.data("text", text, usize::MAX),
-        schema: json!({
-            "type": "object", "additionalProperties": false, "required": ["translation"],
-            "properties": {"translation": {"type": "string"}},
-        }),
-        max_tokens: MAX_TOKENS,
-    })
+    let schema = object([("translation", llm::text())]);
+    Question::new("translate", &[("language", &language)], &message, schema, MAX_TOKENS)
 }
 
 /// English translations from a labelled set by text. They measure the gain of a translator without one.

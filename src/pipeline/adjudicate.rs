@@ -14,7 +14,7 @@ use super::steps::in_time;
 use crate::domain::Item;
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::verdict::{SourceType, Stance, Verdict};
-use crate::inference::llm::adjudication::ModelAdjudicator;
+use crate::inference::llm::adjudication::{ModelAdjudicator, renumbered};
 use crate::inference::llm::{Purpose, in_judges};
 use crate::inference::rules::RULES;
 use crate::inference::steps::{Adjudicator, ClaimAdjudication, ClaimData, ItemData, PassageData, StepError};
@@ -160,16 +160,6 @@ fn keep(judged: &mut JudgedItem, places: &[Vec<usize>], answers: Vec<ClaimAdjudi
     count
 }
 
-/// Replaces `[N]` by positions in the claim.
-fn renumbered(words: &str, places: &[usize]) -> String {
-    let mut text = words.to_owned();
-    // Backwards, so that no number is replaced twice.
-    for (n, place) in places.iter().enumerate().rev().filter(|(n, place)| n != *place) {
-        text = text.replace(&format!("[{}]", n + 1), &format!("[{}]", place + 1));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +200,6 @@ mod tests {
         let answer = ClaimAdjudication {
             stances: vec![None, adjudication(Stance::Supports)],
             verdict: Some(Verdict::Supported),
-            confidence: None,
             justification: "So says [2], not [1].".to_owned(),
         };
         assert_eq!(keep(&mut judged, &[vec![1, 3]], vec![answer], "llm:x"), 1);

@@ -4,20 +4,21 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::embedding::Embedding;
-use super::language_model;
+use super::language_model::{discarded, text_for_readers};
 use super::rounding::round;
 use super::run_context::Journal;
 use super::services::{PipelineError, Services};
 use crate::domain::evidence::JudgedPassage;
 use crate::domain::result::BorneOut;
 use crate::inference::Pair;
-use crate::inference::llm::correction::{WrongClaim, question, read};
-use crate::inference::llm::{LlmError, Purpose};
+use crate::inference::llm::Purpose;
+use crate::inference::llm::texts::{CitedClaim, correction as correction_of, read_by_claim};
 use crate::judging::correction::{self, CorrectionInput, Proposal, ProposalSupport, Subject, propose};
 use crate::judging::numbers;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
-use crate::telemetry::metrics;
 
 /// A proposed text and up to three passages for it.
 #[derive(Debug)]
@@ -60,8 +61,7 @@ pub(super) async fn ask(
         if holds {
             *slot = answer;
         } else if text.is_some() {
-            metrics::llm_discarded(Purpose::Correct.as_str());
-            journal.trace("correct: the language model's text was thrown away, for no cited passage bears it out");
+            discarded(Purpose::Correct, "no cited passage supports it", journal);
         }
     }
     Ok(asked)
@@ -79,42 +79,24 @@ async fn texts_by_model(
     asked: &[Option<ProposalSupport>],
     journal: &Journal,
 ) -> Option<Vec<Option<String>>> {
-    let model = services.language_model_for(Purpose::Correct)?;
-    let (places, wrong): (Vec<usize>, Vec<WrongClaim<'_>>) = claims
-        .iter()
-        .zip(asked)
-        .enumerate()
-        .filter(|(_, (claim, asked))| !is_replaced(claim, asked.as_ref()))
-        .filter_map(|(place, ((claim, found), _))| {
-            let against = correction::to_word_from(found);
-            let passages = against.iter().filter_map(|index| found.passages.get(*index));
-            let passages: Vec<&str> = passages.map(|passage| passage.passage.as_str()).collect();
-            (!passages.is_empty()).then_some((place, WrongClaim { text: claim.text, passages }))
-        })
-        .unzip();
-    let question = question(&wrong)?;
-    let is_read = |answer: &serde_json::Value| read(answer, wrong.len()).is_some();
-    let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
-    let corrected = answer.and_then(|answer| {
-        let unreadable =
-            || LlmError::Unreadable { detail: "it words none of the claims it was asked about".to_owned() };
-        read(&answer.value, wrong.len()).ok_or_else(unreadable)
+    services.language_model_for(Purpose::Correct)?;
+    let wrong = claims.iter().zip(asked).enumerate().filter_map(|(place, (one, asked))| {
+        let (claim, found) = one;
+        let against = correction::to_word_from(found).into_iter().filter_map(|index| found.passages.get(index));
+        let passages: Vec<(usize, String)> = (1..).zip(against.map(|passage| passage.passage.clone())).collect();
+        let is_open = !passages.is_empty() && !is_replaced(one, asked.as_ref());
+        is_open.then(|| (place, CitedClaim { text: claim.text.to_owned(), verdict: None, passages }))
     });
-    match corrected {
-        Ok(corrected) => {
-            let mut texts: Vec<Option<String>> = claims.iter().map(|_| None).collect();
-            for (place, text) in places.into_iter().zip(corrected) {
-                if let Some(slot) = texts.get_mut(place) {
-                    *slot = text;
-                }
-            }
-            Some(texts)
-        }
-        Err(error) => {
-            language_model::unworded(model.name(), "correct", &error, journal);
-            None
+    let (places, wrong): (Vec<usize>, Vec<CitedClaim>) = wrong.unzip();
+    let read = |answer: &Value| read_by_claim(answer, wrong.len());
+    let corrected = text_for_readers(services, Purpose::Correct, correction_of(&wrong), read, journal).await?;
+    let mut texts: Vec<Option<String>> = vec![None; claims.len()];
+    for (place, text) in places.into_iter().zip(corrected) {
+        if let Some(slot) = texts.get_mut(place) {
+            *slot = text;
         }
     }
+    Some(texts)
 }
 
 /// Judges all proposals in one batch.

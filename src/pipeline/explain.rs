@@ -4,20 +4,19 @@
 
 use super::context;
 use super::decide::DecidedClaim;
-use super::language_model::unworded;
+use super::language_model::{discarded, text_for_readers};
 use super::normalise::NormalisedItem;
 use super::run_context::Journal;
 use super::services::Services;
 use crate::domain::Item;
-use crate::inference::llm::explain::{question, read};
-use crate::inference::llm::{LlmError, Purpose};
+use crate::inference::llm::Purpose;
+use crate::inference::llm::texts::{explanation as question, read_explanation};
 use crate::judging::explanations::{UncheckedPart, explain, verdict_in};
 use crate::judging::grounding;
 use crate::judging::profile::TextProfile;
 use crate::language::statements::{NonStatement, non_statement};
 use crate::language::{dates, detect};
 use crate::reading::text_without_orders;
-use crate::telemetry::metrics;
 
 /// A language detected with less confidence is not compared with the wanted one.
 const SURE: f64 = 0.5;
@@ -49,28 +48,13 @@ pub(super) async fn explanation(
         // Fixed text quotes the checked part.
         UncheckedPart::Mixed { .. } => return Some(fixed),
     };
-    let Some(model) = services.language_model_for(Purpose::Explain) else { return Some(fixed) };
-    let Some(question) = question(text, found, detect::english_name(language)) else { return Some(fixed) };
-    let unreadable = || LlmError::Unreadable { detail: "it explains nothing, or at too great a length".to_owned() };
-    let is_read = |answer: &serde_json::Value| read(answer).is_some();
-    let answer = model.ask_believing(&question, &journal.llm, journal.judge_until, &is_read).await;
-    match answer.and_then(|answer| read(&answer.value).ok_or_else(unreadable)) {
-        Ok(words) => match objection(&words, text, language) {
-            None => {
-                journal.trace(format!("explain: worded by {}", model.name()));
-                Some(words)
-            }
-            Some(why) => {
-                metrics::llm_discarded(Purpose::Explain.as_str());
-                journal.trace(format!("explain: what {} said is thrown away: {why}", model.name()));
-                Some(fixed)
-            }
-        },
-        Err(error) => {
-            unworded(model.name(), "explain", &error, journal);
-            Some(fixed)
-        }
-    }
+    let asked = question(text, found, detect::english_name(language));
+    let Some(words) = text_for_readers(services, Purpose::Explain, asked, read_explanation, journal).await else {
+        return Some(fixed);
+    };
+    let Some(why) = objection(&words, text, language) else { return Some(words) };
+    discarded(Purpose::Explain, why, journal);
+    Some(fixed)
 }
 
 /// Returns why the model's text is rejected, if it is.

@@ -25,8 +25,8 @@ use crate::domain::item::SourceKind;
 use crate::domain::limits::is_storable_url;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::Stance;
-use crate::inference::llm::search::question;
-use crate::inference::llm::{LanguageModel, LlmError, Purpose, SearchAnswer};
+use crate::inference::llm::retrieval::search as question;
+use crate::inference::llm::{LanguageModel, LlmError, Purpose};
 use crate::providers::{Hit, Storage};
 use crate::reading::{canonical_url, registered_domain};
 
@@ -89,7 +89,7 @@ async fn search(
     claims: &[Claim],
     at_once: &Notify,
     journal: &Journal,
-) -> Result<Option<SearchAnswer>, LlmError> {
+) -> Result<Option<Vec<String>>, LlmError> {
     let checkable = claims.iter().filter(|claim| claim.checkable());
     let asked: Vec<(&str, Option<chrono::NaiveDate>)> =
         checkable.map(|claim| (claim.text.as_str(), claim.date.map(|date| date.date_naive()))).collect();
@@ -144,11 +144,11 @@ pub(super) fn without_own(services: &Services, item: &Item, pages: &mut Pages) {
     });
 }
 
-fn found(services: &Services, item: &Item, answer: &SearchAnswer, journal: &Journal) -> RetrievalResult {
+fn found(services: &Services, item: &Item, addresses: &[String], journal: &Journal) -> RetrievalResult {
     let rules = services.rules.current();
-    let mut urls = cited(item, &answer.urls, &rules);
+    let mut urls = cited(item, addresses, &rules);
     urls.truncate(services.max_sources(item));
-    journal.trace(format!("model_search: {} address(es) cited, {} to read", answer.urls.len(), urls.len()));
+    journal.trace(format!("model_search: {} address(es) cited, {} to read", addresses.len(), urls.len()));
     let candidate = |url: Url| {
         let domain = registered_domain(url.host_str().unwrap_or_default());
         let hit = Hit {

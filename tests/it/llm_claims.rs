@@ -138,7 +138,7 @@ async fn each_kind_of_text_is_read_by_its_own_prompt_and_its_claims_are_looked_u
     assert_eq!((first["text"].as_str(), &first["why_checkable"]), (Some(RICH), &json!("port records")), "{result:#}");
     assert_eq!(first["entities"], json!(["Velmora"]), "only what stands in the claim");
     assert_eq!(first["verdict"], "supported", "{result:#}");
-    assert!(traced(&result, "is thrown away"), "nothing is invented: {result:#}");
+    assert!(traced(&result, "text was discarded"), "nothing is invented: {result:#}");
     assert!(!bench.searched().contains("saboteurs"), "{}", bench.searched());
     assert!(bench.searched().contains("weber") && bench.searched().contains("tarnuk"), "{}", bench.searched());
     let asked = bench.asked("claims");
@@ -194,7 +194,7 @@ async fn an_opinion_is_explained_in_the_readers_language_and_by_fixed_words_wher
     let bench = Bench::new(MapWorld::default(), vec![("explain", "", invents)], &uses).await;
     let result = bench.enriched(&item).await;
     assert!(result["explanation"].as_str().unwrap().starts_with("Это мнение. С мнением"), "{result:#}");
-    assert!(traced(&result, "is thrown away"), "{result:#}");
+    assert!(traced(&result, "text was discarded"), "{result:#}");
 
     let bench = Bench::new(MapWorld::default(), Vec::new(), &uses).await;
     let question = json!({"schema": 1, "item_id": "q", "text": "Чи правда, що міст закрили?", "language": "uk"});

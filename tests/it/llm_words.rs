@@ -179,7 +179,7 @@ async fn an_invented_figure_a_number_of_nothing_and_another_language_leave_the_r
         let claim = &result["claims"][0];
         let told = claim["justification"].as_str().unwrap();
         assert!(told.contains("independent sources support the claim"), "{words}: {result:#}");
-        assert!(traced(&result, "thrown away") && traced(&result, why), "{words}: {result:#}");
+        assert!(traced(&result, "was discarded") && traced(&result, why), "{words}: {result:#}");
         assert_eq!(result["degraded"], json!([]), "what is not believed degrades nothing");
     }
 }
@@ -194,7 +194,7 @@ async fn a_summary_that_holds_has_a_line_for_each_claim_and_its_sources() {
                 let text = format!("{} [{n}].", of(&section.claim));
                 Some(json!({"claim": at + 1, "text": text}))
             };
-            Some(json!({"lines": sections.iter().enumerate().filter_map(line).collect::<Vec<_>>()}))
+            Some(json!({"claims": sections.iter().enumerate().filter_map(line).collect::<Vec<_>>()}))
         })
     }
     let text = format!("{SHIPPED} {CLOSED}");
@@ -213,7 +213,7 @@ async fn a_summary_that_holds_has_a_line_for_each_claim_and_its_sources() {
     assert!(numbers(&lines[..2].join(" ")).iter().all(|n| listed.contains(n)), "every number exists: {summary}");
     let wrong = checked(&["SUMMARY"], summing(|_| "The port shipped 9999 tonnes".to_owned()), &text).await;
     assert_eq!(wrong["overall_summary"], "Claims: 2. Supported: 1; Refuted: 1.", "{wrong:#}");
-    assert!(traced(&wrong, "summary: the language model's lines were thrown away"), "{wrong:#}");
+    assert!(traced(&wrong, "summary: the language model's text was discarded"), "{wrong:#}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -237,7 +237,7 @@ async fn a_correction_that_the_passages_bear_out_waits_for_a_person_and_another_
         let correction = &result["claims"][0]["correction"];
         assert_ne!(correction["corrected"], wrong, "{result:#}");
         assert_eq!(correction["type"], "clarify", "the rules' quotation stands: {result:#}");
-        assert!(traced(&result, "correct: the language model's text was thrown away"), "{wrong}: {result:#}");
+        assert!(traced(&result, "correct: the language model's text was discarded"), "{wrong}: {result:#}");
     }
 }
 

@@ -13,7 +13,7 @@ use super::{AppError, OutboundObserver, setup};
 use crate::cache::AnswerCache;
 use crate::config::{Config, LlmConfig};
 use crate::domain::Clock;
-use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose, Uses};
+use crate::inference::llm::{LanguageModel, ModelSettings, Prices, Purpose};
 use crate::outbound::{GateSettings, HttpClient};
 
 /// Consecutive failures that open the breaker for [`REST`].
@@ -73,14 +73,17 @@ pub(super) fn of_process(
     Ok(build(&config.llm, &gates, caches.language_model()))
 }
 
-fn uses(config: &LlmConfig) -> Uses {
-    Uses::default()
-        .with(Purpose::Claims, config.claims_enabled)
-        .with(Purpose::Sufficiency, config.sufficiency_enabled)
-        .with(Purpose::Adjudicate, config.adjudicate_enabled)
-        .with(Purpose::Search, config.search_enabled)
-        .with(Purpose::Explain, config.explain_enabled)
-        .with(Purpose::Summary, config.summary_enabled)
-        .with(Purpose::Correct, config.correct_enabled)
-        .with(Purpose::Translate, config.translate_enabled)
+/// Returns the enabled purposes.
+fn uses(config: &LlmConfig) -> Vec<Purpose> {
+    let is_on = |purpose: &Purpose| match purpose {
+        Purpose::Claims => config.claims_enabled,
+        Purpose::Sufficiency => config.sufficiency_enabled,
+        Purpose::Adjudicate => config.adjudicate_enabled,
+        Purpose::Search => config.search_enabled,
+        Purpose::Explain => config.explain_enabled,
+        Purpose::Summary => config.summary_enabled,
+        Purpose::Correct => config.correct_enabled,
+        Purpose::Translate => config.translate_enabled,
+    };
+    Purpose::ALL.iter().copied().filter(is_on).collect()
 }

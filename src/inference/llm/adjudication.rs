@@ -2,15 +2,16 @@
 //!
 //! The answer has a stance per passage and an opinion per claim. `judging` weighs it; nothing here decides.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::fence::Fence;
-use super::{ItemSpend, LanguageModel, LlmError, Purpose, Question, prompts};
+use super::fence::Message;
+use super::retrieval::{domain, published, stated};
+use super::{ItemSpend, LanguageModel, Question, entries, list, object, one_of, text};
 use crate::domain::evidence::Adjudication;
 use crate::domain::verdict::{Stance, Verdict};
 use crate::inference::steps::{Adjudicator, ClaimAdjudication, ClaimData, ItemData, PassageData, StepError};
@@ -24,8 +25,8 @@ const CONTEXT_CHARS: usize = 1_500;
 /// Maximum of all passages, about 8,000 tokens, for small servers. The worst-ranked passages are left out.
 const QUESTION_CHARS: usize = 24_000;
 /// Answer tokens per passage and per claim.
-const TOKENS_PASSAGE: u32 = 40;
-const TOKENS_CLAIM: u32 = 300;
+const PASSAGE_TOKENS: usize = 40;
+const CLAIM_TOKENS: usize = 300;
 
 /// The language model as adjudicator, within an item's limits.
 #[derive(Debug)]
@@ -51,12 +52,8 @@ impl Adjudicator for ModelAdjudicator<'_> {
     ) -> BoxFuture<'a, Result<Option<Vec<ClaimAdjudication>>, StepError>> {
         Box::pin(async move {
             let Some(asked) = question(item, claims) else { return Ok(None) };
-            // If an unreadable answer were cached, the story's next item would get it again.
-            let is_read = |answer: &Value| asked.read(answer).is_some();
-            let answer = self.model.ask_believing(&asked.question, self.spend, until, &is_read).await?;
-            let unreadable =
-                || LlmError::Unreadable { detail: "it speaks of none of the claims it was asked about".to_owned() };
-            Ok(Some(asked.read(&answer.value).ok_or_else(unreadable)?))
+            let read = |answer: &Value| asked.read(answer);
+            Ok(Some(self.model.ask(&asked.question, read, self.spend, until).await?))
         })
     }
 }
@@ -71,52 +68,37 @@ pub struct AdjudicationRequest {
 
 /// Returns the question; `None` if no claim has a passage.
 pub fn question(item: &ItemData<'_>, claims: &[ClaimData<'_>]) -> Option<AdjudicationRequest> {
-    let prompt = prompts::named("adjudicate")?;
     let order = within(claims, QUESTION_CHARS);
-    let numbered: u32 = order.iter().map(|places| u32::try_from(places.len()).unwrap_or(u32::MAX)).sum();
-    if numbered == 0 {
-        return None;
-    }
-    let texts: Vec<&str> = claims
-        .iter()
-        .flat_map(|claim| {
-            let of_passages = claim.passages.iter().flat_map(|one| one.title.into_iter().chain([one.text]));
-            std::iter::once(claim.text).chain(of_passages)
-        })
-        .chain(item.additional_context)
-        .collect();
-    let fence = Fence::around(texts.iter().copied());
-    let mut user = format!("Today is {}.\n", item.today);
+    let numbered: usize = order.iter().map(Vec::len).sum();
+    (numbered > 0).then_some(())?;
+    let mut message = Message::default();
+    message.line(format!("Today is {}.", item.today));
     if let Some(context) = item.additional_context {
-        let _infallible = writeln!(user, "{}", fence.data("note from upstream", context, CONTEXT_CHARS));
+        message.data("note from upstream", context, CONTEXT_CHARS);
     }
-    for (number, (claim, places)) in claims.iter().zip(&order).enumerate() {
+    for (number, (claim, places)) in (1..).zip(claims.iter().zip(&order)) {
         if places.is_empty() {
             continue;
         }
-        let stated = claim.date.map(|date| format!(", of {date}")).unwrap_or_default();
-        let _infallible = writeln!(user, "\nClaim {}{stated}", number + 1);
-        let _infallible = writeln!(user, "{}", fence.data("claim", claim.text, CLAIM_CHARS));
-        let groups = groups(claim, places);
-        for (n, (place, group)) in places.iter().zip(groups).enumerate() {
-            let Some(passage) = claim.passages.get(*place) else { continue };
-            let _infallible = writeln!(user, "[{}] {}", n + 1, about(passage, group));
-            if let Some(title) = passage.title.filter(|title| !title.trim().is_empty()) {
-                let _infallible = writeln!(user, "{}", fence.data("title", title, TITLE_CHARS));
+        message.line(format!("Claim {number}{}", stated(claim.date)));
+        message.data("claim", claim.text, CLAIM_CHARS);
+        let mut groups: Vec<&str> = Vec::new();
+        for (n, passage) in (1..).zip(places.iter().filter_map(|place| claim.passages.get(*place))) {
+            if !groups.contains(&passage.group) {
+                groups.push(passage.group);
             }
-            let _infallible = writeln!(user, "{}", fence.data("passage", passage.text, PASSAGE_CHARS));
+            // Passages of one number are syndicated copies.
+            let group = groups.iter().position(|group| *group == passage.group).unwrap_or_default();
+            message.line(format!("[{n}] {}, group {}", about(passage), group + 1));
+            if let Some(title) = passage.title.filter(|title| !title.trim().is_empty()) {
+                message.data("title", title, TITLE_CHARS);
+            }
+            message.data("passage", passage.text, PASSAGE_CHARS);
         }
     }
-    let asked = u32::try_from(order.iter().filter(|places| !places.is_empty()).count()).unwrap_or(u32::MAX);
+    let tokens = PASSAGE_TOKENS * numbered + CLAIM_TOKENS * claims.len();
     Some(AdjudicationRequest {
-        question: Question {
-            purpose: Purpose::Adjudicate,
-            version: prompt.version,
-            system: prompt.text.replace("{nonce}", fence.nonce()).replace("{language}", item.language),
-            user,
-            schema: schema(),
-            max_tokens: TOKENS_PASSAGE * numbered + TOKENS_CLAIM * asked,
-        },
+        question: Question::new("adjudicate", &[("language", item.language)], &message, schema(), tokens)?,
         order,
         passages: claims.iter().map(|claim| claim.passages.len()).collect(),
     })
@@ -149,172 +131,93 @@ fn within(claims: &[ClaimData<'_>], most: usize) -> Vec<Vec<usize>> {
     claims.iter().zip(kept).map(sorted).collect()
 }
 
-/// Returns group numbers of a claim's passages, which show syndicated copies.
-fn groups(claim: &ClaimData<'_>, places: &[usize]) -> Vec<usize> {
-    let mut known: Vec<&str> = Vec::new();
-    let of = |place: &usize| {
-        let group = claim.passages.get(*place).map_or("", |one| one.group);
-        known.iter().position(|one| *one == group).unwrap_or_else(|| {
-            known.push(group);
-            known.len() - 1
-        })
-    };
-    places.iter().map(of).collect()
-}
-
-fn about(passage: &PassageData<'_>, group: usize) -> String {
-    let published = passage.published.map_or_else(|| "no date".to_owned(), |date| format!("published {date}"));
+fn about(passage: &PassageData<'_>) -> String {
     let kind = if passage.is_fact_checker { "fact-checker" } else { "page" };
-    // Anyone can register a domain.
-    let domain: String =
-        passage.domain.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')).take(80).collect();
-    format!("{kind} of {domain}, {published}, credibility {:.1}, group {}", passage.credibility, group + 1)
+    let (domain, published) = (domain(passage.domain), published(passage.published));
+    format!("{kind} of {domain}, {published}, credibility {:.1}", passage.credibility)
 }
 
 fn schema() -> Value {
-    let passage = json!({
-        "type": "object", "additionalProperties": false, "required": ["n", "stance", "elsewhere"],
-        "properties": {
-            "n": {"type": "integer"},
-            "stance": {"type": "string", "enum": ["supports", "contradicts", "neutral"]},
-            "elsewhere": {"type": "boolean"},
-        },
-    });
-    let verdicts = ["supported", "refuted", "contested", "misleading", "not_enough_evidence"];
-    let claim = json!({
-        "type": "object", "additionalProperties": false,
-        "required": ["claim", "passages", "verdict", "confidence", "justification"],
-        "properties": {
-            "claim": {"type": "integer"},
-            "passages": {"type": "array", "items": passage},
-            "verdict": {"type": "string", "enum": verdicts},
-            "confidence": {"type": "number"},
-            "justification": {"type": "string"},
-        },
-    });
-    json!({
-        "type": "object", "additionalProperties": false, "required": ["claims"],
-        "properties": {"claims": {"type": "array", "items": claim}},
-    })
+    let (number, flag) = (|| json!({"type": "integer"}), || json!({"type": "boolean"}));
+    let stance = one_of(&["supports", "contradicts", "neutral"]);
+    let passage = object([("n", number()), ("stance", stance), ("elsewhere", flag())]);
+    let claim = object([
+        ("claim", number()),
+        ("passages", list(&passage)),
+        ("verdict", one_of(&["supported", "refuted", "contested", "misleading", "not_enough_evidence"])),
+        ("justification", text()),
+    ]);
+    object([("claims", list(&claim))])
+}
+
+#[derive(Debug, Deserialize)]
+struct ClaimEntry {
+    /// Without a number, entries are in the order of the claims.
+    claim: Option<usize>,
+    passages: Vec<Value>,
+    verdict: Verdict,
+    #[serde(default)]
+    justification: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct PassageEntry {
+    n: usize,
+    stance: Stance,
+    #[serde(default)]
+    elsewhere: bool,
 }
 
 impl AdjudicationRequest {
-    /// Returns one answer per claim, in order. Unknown claims and passages and conflicting duplicates are left out.
-    /// `None` if no claim is answered.
+    /// Returns one answer per claim, in order. Unknown claims and passages and conflicting stances are left out. `None`
+    /// if no claim is answered.
     pub fn read(&self, answer: &Value) -> Option<Vec<ClaimAdjudication>> {
-        let entries = answer.get("claims").and_then(Value::as_array)?;
         let mut read: Vec<ClaimAdjudication> =
             self.passages.iter().map(|count| ClaimAdjudication::of(*count)).collect();
-        let mut any = false;
         let asked: Vec<usize> = (0..self.order.len()).filter(|at| !self.order[*at].is_empty()).collect();
-        for (position, entry) in entries.iter().enumerate() {
-            // By number; without one, by position.
-            let named = number(entry.get("claim")).and_then(|n| n.checked_sub(1)).filter(|at| asked.contains(at));
-            let at = if entry.get("claim").is_some() { named } else { asked.get(position).copied() };
-            let Some((order, claim)) = at.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?))) else {
-                continue;
-            };
-            if claim.verdict.is_some() {
-                continue;
+        for (position, entry) in entries::<ClaimEntry>(answer, "claims")?.into_iter().enumerate() {
+            let place = entry.claim.map_or_else(|| asked.get(position).copied(), |number| number.checked_sub(1));
+            let claim = place.and_then(|at| Some((self.order.get(at)?, read.get_mut(at)?)));
+            if let Some((order, claim)) = claim.filter(|(order, claim)| !order.is_empty() && claim.verdict.is_none()) {
+                take(claim, &entry, order);
             }
-            any = true;
-            take(claim, entry, order);
         }
-        any.then_some(read)
+        read.iter().any(|claim| claim.verdict.is_some()).then_some(read)
     }
 }
 
 /// Adds the answer for a claim whose passages were numbered in `order`.
-fn take(claim: &mut ClaimAdjudication, entry: &Value, order: &[usize]) {
-    let mut twice: Vec<usize> = Vec::new();
-    for one in entry.get("passages").and_then(Value::as_array).into_iter().flatten() {
-        let place = number(one.get("n")).and_then(|n| order.get(n.checked_sub(1)?).copied());
-        let stance = one.get("stance").and_then(Value::as_str).and_then(stance);
-        let (Some(place), Some(stance)) = (place, stance) else { continue };
-        let adjudication =
-            Adjudication { stance, elsewhere: one.get("elsewhere").and_then(Value::as_bool).unwrap_or(false) };
-        let Some(slot) = claim.stances.get_mut(place) else { continue };
-        match slot {
-            Some(before) if *before != adjudication => twice.push(place),
-            _ => *slot = Some(adjudication),
+fn take(claim: &mut ClaimAdjudication, entry: &ClaimEntry, order: &[usize]) {
+    let passages: Vec<PassageEntry> =
+        entry.passages.iter().filter_map(|passage| PassageEntry::deserialize(passage).ok()).collect();
+    for (n, place) in (1..).zip(order) {
+        let of_passage = passages.iter().filter(|passage| passage.n == n);
+        let mut stances = of_passage.map(|one| Adjudication { stance: one.stance, elsewhere: one.elsewhere });
+        if let Some(slot) = claim.stances.get_mut(*place) {
+            *slot = stances.next().filter(|first| stances.all(|other| other == *first));
         }
     }
-    for place in twice {
-        if let Some(slot) = claim.stances.get_mut(place) {
-            *slot = None;
-        }
-    }
-    claim.verdict = entry.get("verdict").and_then(Value::as_str).and_then(verdict);
-    claim.confidence = entry.get("confidence").and_then(fraction);
-    let words = entry.get("justification").and_then(Value::as_str).unwrap_or_default();
-    claim.justification = renumbered(words, order);
+    claim.verdict = Some(entry.verdict);
+    claim.justification = renumbered(&entry.justification, order);
 }
 
-/// Restores original positions in `[N]`. Unknown numbers become `[0]`, which cites nothing.
-fn renumbered(words: &str, order: &[usize]) -> String {
-    let mut text = String::with_capacity(words.len());
-    let mut rest = words;
-    while let Some((before, after)) = rest.split_once('[') {
-        text.push_str(before);
-        rest = after;
-        let Some((inside, behind)) = after.split_once(']') else {
-            text.push('[');
-            break;
-        };
-        let cited: Option<Vec<usize>> = inside.split(',').map(|one| one.trim().parse::<usize>().ok()).collect();
-        let Some(cited) = cited else {
-            text.push('[');
-            continue;
-        };
-        for n in cited {
-            let place = n.checked_sub(1).and_then(|at| order.get(at)).map_or(0, |place| place + 1);
-            let _infallible = write!(text, "[{place}]");
-        }
-        rest = behind;
-    }
-    text.push_str(rest);
-    text.trim().to_owned()
-}
-
-fn number(value: Option<&Value>) -> Option<usize> {
-    match value? {
-        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().map(|n| n as u64)),
-        Value::String(text) => text.trim().trim_matches(['[', ']', '#']).parse().ok(),
-        _ => None,
-    }
-    .and_then(|n| usize::try_from(n).ok())
-}
-
-/// Reads a share from 0 to 1, also from text or percent.
-fn fraction(value: &Value) -> Option<f64> {
-    let figure = match value {
-        Value::Number(number) => number.as_f64()?,
-        Value::String(text) => text.trim().trim_end_matches('%').parse().ok()?,
-        _ => return None,
+/// Replaces the numbers in `[N]` and `[N, M]` by the places in `order`. Unknown numbers become `[0]`, which cites
+/// nothing.
+pub fn renumbered(words: &str, order: &[usize]) -> String {
+    let place = |n: &str| {
+        let n: usize = n.trim().parse().ok()?;
+        Some(n.checked_sub(1).and_then(|at| order.get(at)).map_or(0, |place| place + 1))
     };
-    let share = if figure > 1.0 { figure / 100.0 } else { figure };
-    (0.0..=1.0).contains(&share).then_some(share)
-}
-
-/// Accepts spellings that models use.
-fn stance(word: &str) -> Option<Stance> {
-    match word.trim().to_lowercase().as_str() {
-        "supports" | "support" | "supported" | "entails" | "entailment" => Some(Stance::Supports),
-        "contradicts" | "contradict" | "contradiction" | "refutes" | "refute" | "refuted" => Some(Stance::Contradicts),
-        "neutral" | "unrelated" | "irrelevant" | "none" => Some(Stance::Neutral),
-        _ => None,
+    let mut pieces = words.split('[');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let cited = piece.split_once(']').and_then(|(numbers, rest)| {
+            let places: Vec<usize> = numbers.split(',').map(place).collect::<Option<_>>()?;
+            Some(places.iter().map(|place| format!("[{place}]")).collect::<String>() + rest)
+        });
+        text += &cited.unwrap_or_else(|| format!("[{piece}"));
     }
-}
-
-fn verdict(word: &str) -> Option<Verdict> {
-    match word.trim().to_lowercase().replace([' ', '-'], "_").as_str() {
-        "supported" | "true" => Some(Verdict::Supported),
-        "refuted" | "false" => Some(Verdict::Refuted),
-        "contested" | "conflicting" => Some(Verdict::Contested),
-        "misleading" | "out_of_context" => Some(Verdict::Misleading),
-        "not_enough_evidence" | "insufficient" | "unverified" => Some(Verdict::NotEnoughEvidence),
-        _ => None,
-    }
+    text.trim().to_owned()
 }
 
 #[cfg(test)]
@@ -369,25 +272,25 @@ mod tests {
         }];
         let asked = asked(&claims);
         let read = asked
-            .read(&json!({"claims": [{"claim": "1", "verdict": "False", "confidence": "90%",
-                "justification": "No [1, 2]. [7]",
-                "passages": [{"n": 1, "stance": "refutes", "elsewhere": false}, {"n": "3", "stance": "SUPPORTS"},
-                             {"n": 9, "stance": "supports"}]}]}))
+            .read(&json!({"claims": [{"claim": 1, "verdict": "refuted", "justification": "No [1, 2]. [7] [x",
+                "passages": [{"n": 1, "stance": "contradicts", "elsewhere": false}, {"n": 3, "stance": "supports"},
+                             {"n": 2, "stance": "perhaps"}, {"n": 9, "stance": "supports"}]}]}))
             .unwrap();
         let stances: Vec<Option<Stance>> = read[0].stances.iter().map(|one| one.map(|one| one.stance)).collect();
         assert_eq!(stances, [Some(Stance::Supports), None, Some(Stance::Contradicts)]);
-        assert_eq!((read[0].verdict, read[0].confidence), (Some(Verdict::Refuted), Some(0.9)));
-        assert_eq!(read[0].justification, "No [3][2]. [0]");
+        assert_eq!(read[0].verdict, Some(Verdict::Refuted));
+        assert_eq!(read[0].justification, "No [3][2]. [0] [x");
     }
 
     #[test]
     fn read_leaves_out_passage_when_it_was_not_asked_or_has_two_stances() {
         let claims = [ClaimData { text: "c", date: None, passages: vec![passage("a"), passage("b")] }];
         let asked = asked(&claims);
-        let twice = json!({"claims": [{"claim": 1, "passages": [{"n": 1, "stance": "supports"},
-            {"n": 1, "stance": "contradicts"}, {"n": 2, "stance": "maybe"}]}, {"claim": 5, "passages": []}]});
+        let twice = json!({"claims": [{"claim": 1, "verdict": "supported", "passages": [{"n": 1, "stance": "supports"},
+            {"n": 1, "stance": "contradicts"}, {"n": 2, "stance": "maybe"}]}, {"claim": 5, "verdict": "refuted",
+            "passages": []}]});
         assert_eq!(asked.read(&twice).unwrap()[0].stances, [None, None]);
-        for nothing in [json!({}), json!({"claims": "yes"}), json!({"claims": []}), json!({"claims": [{"claim": 9}]})] {
+        for nothing in [json!({}), json!({"claims": "yes"}), json!({"claims": []}), json!({"claims": [{"claim": 1}]})] {
             assert_eq!(asked.read(&nothing), None, "{nothing}");
         }
     }

@@ -5,10 +5,9 @@
 use chrono::NaiveDate;
 use serde_json::Value;
 
-use super::correction::WrongClaim;
-use super::sufficiency::StoredPassage;
-use super::summary::CheckedClaim;
-use super::{Question, adjudication, claims, correction, explain, search, sufficiency, summary};
+use super::retrieval::{StoredPassage, search, sufficiency};
+use super::texts::{CitedClaim, correction, explanation, summary};
+use super::{Question, adjudication, claims};
 use crate::domain::item::ItemSourceKind;
 use crate::inference::steps::{ClaimData, ItemData, PassageData, TextData};
 use crate::inference::translation::translation_question;
@@ -40,15 +39,19 @@ fn questions(text: &str) -> Vec<Question> {
     };
     let claim = ClaimData { text, date: Some(day()), passages: vec![passage] };
     let item = ItemData { today: day(), language: "English", additional_context: Some(text) };
-    let checked = CheckedClaim { text, verdict: "refuted", decisive: false, passages: vec![(1, text)] };
+    let cited = [CitedClaim {
+        text: text.to_owned(),
+        verdict: Some("refuted".to_owned()),
+        passages: vec![(1, text.to_owned())],
+    }];
     let stored = StoredPassage { text, domain: text, published: None };
     [
         claims::question(&data),
-        explain::question(text, "opinion", "English"),
-        summary::question(&[checked], "English"),
-        correction::question(&[WrongClaim { text, passages: vec![text] }]),
-        sufficiency::question(text, &[stored], day()),
-        search::question(day(), &[(text, Some(day()))]),
+        explanation(text, "opinion", "English"),
+        summary(&cited, "English"),
+        correction(&cited),
+        sufficiency(text, &[stored], day()),
+        search(day(), &[(text, Some(day()))]),
         translation_question(text, "uk"),
         adjudication::question(&item, &[claim]).map(|asked| asked.question),
     ]

@@ -1,21 +1,21 @@
 //! A language model on a server: sends questions, reads answers and settles costs.
 //!
-//! Steps: cache with single flight, the item's limits, a call slot, the provider gate. A rejected parameter is left
-//! out, and short waits are waited out. Errors and truncated answers are never cached.
+//! Steps: cache with single flight, the item's limits, a call slot, the provider gate. A rejected field is left out, an
+//! answer that is no object of the schema is requested once more, and short waits are waited out. Errors are never
+//! cached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::form::{RequestFeatures, ServerCapabilities};
-use super::places::CallSlots;
-use super::prices::{Prices, Usage, tokens};
-use super::refusal::{Refusal, refusal};
-use super::reply::{self, ParsedReply};
-use super::{Answer, Deadline, ItemSpend, LlmError, Purpose, Question, SearchAnswer, Spending, Uses, responses};
+use super::slots::CallSlots;
+use super::spend::{ItemSpend, Prices, Spending, Usage, tokens};
+use super::wire::{self, Field, Form, Refusal, refusal};
+use super::{LlmError, Purpose, Question};
 use crate::cache::{self, AnswerCache};
 use crate::config::ApiKey;
 use crate::domain::ids;
@@ -25,7 +25,7 @@ use crate::telemetry::metrics;
 /// Longest wait for a throttled server; after it, the question fails.
 const MAX_INLINE_RETRY_AFTER: Duration = Duration::from_secs(10);
 /// Interval of attempts while another question probes the server.
-const LOOK: Duration = Duration::from_millis(250);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 const PROVIDER: &str = "llm";
 
 #[derive(Debug)]
@@ -34,7 +34,8 @@ pub struct ModelSettings<'a> {
     pub base: &'a Url,
     pub key: Option<ApiKey>,
     pub model: &'a str,
-    pub uses: Uses,
+    /// The enabled purposes.
+    pub uses: Vec<Purpose>,
     pub prices: Prices,
     /// Minimum of every answer's token limit, because reasoning models need it.
     pub max_tokens: u32,
@@ -49,32 +50,32 @@ pub struct LanguageModel {
     key: Option<ApiKey>,
     model: String,
     name: String,
-    uses: Uses,
+    uses: Vec<Purpose>,
     prices: Prices,
     max_tokens: u32,
     gate: Gate,
     slots: CallSlots,
-    manners: ServerCapabilities,
+    /// Fields that the server rejected.
+    without_schema: AtomicBool,
+    without_sampling: AtomicBool,
     /// The server has no Responses API, or no search in it.
     has_no_search: AtomicBool,
     answers: AnswerCache<Value>,
 }
 
-type ReplyReader<'a, T> = dyn Fn(&Value, &ApiResponse) -> Result<ParsedReply<T>, AskError> + Sync + 'a;
-
-/// A request and the reader of its answer.
-struct Exchange<'a, T> {
-    question: &'a Question,
+/// A request, and what it may cost.
+struct Call<'a> {
+    purpose: Purpose,
     url: &'a Url,
-    body: &'a (dyn Fn(RequestFeatures) -> Value + Sync),
-    read: &'a ReplyReader<'a, T>,
-    /// Expected US dollars.
-    estimate: f64,
+    body: &'a (dyn Fn(Form) -> Value + Sync),
+    /// Estimates, for the reservation and for servers that do not count.
+    read_tokens: u64,
+    usd: f64,
 }
 
 /// A result of a working server.
-enum CallOutcome<T> {
-    Read(ParsedReply<T>),
+enum CallOutcome {
+    Answer(Value, Usage),
     Refused(Refusal),
 }
 
@@ -82,17 +83,25 @@ enum CallOutcome<T> {
 struct Reservation<'a> {
     spend: &'a ItemSpend,
     purpose: Purpose,
-    meter: &'a AskMeter,
-    estimate: f64,
+    meter: AskMeter,
+    usd: f64,
     is_settled: bool,
+}
+
+impl Reservation<'_> {
+    fn settle(&mut self, usage: Usage) {
+        self.is_settled = true;
+        let Usage { read: tokens_read, written: tokens_written, .. } = usage;
+        let calls = self.meter.attempts();
+        self.spend.settle(self.usd, Spending { calls, tokens_read, tokens_written, usd: self.meter.usd() });
+    }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if !self.is_settled {
-            let really = Spending { calls: self.meter.attempts(), usd: self.meter.usd(), ..Spending::default() };
-            self.spend.settle(self.estimate, really);
-            if really.calls > 0 {
+            self.settle(Usage::default());
+            if self.meter.attempts() > 0 {
                 metrics::llm_call(self.purpose.as_str(), "dropped");
             }
         }
@@ -114,7 +123,8 @@ impl LanguageModel {
             max_tokens,
             gate,
             slots: CallSlots::new(concurrency),
-            manners: ServerCapabilities::default(),
+            without_schema: AtomicBool::new(false),
+            without_sampling: AtomicBool::new(false),
             has_no_search: AtomicBool::new(false),
             answers,
         }
@@ -126,7 +136,7 @@ impl LanguageModel {
     }
 
     pub fn is_for(&self, purpose: Purpose) -> bool {
-        self.uses.has(purpose)
+        self.uses.contains(&purpose)
     }
 
     /// Returns the timeout of one call.
@@ -143,106 +153,93 @@ impl LanguageModel {
         self.key.is_some() || self.prices.any()
     }
 
-    /// Asks within the item's limits and before `until`. The value is an object. Answers are cached for all processes,
-    /// errors never.
-    pub async fn ask(&self, question: &Question, spend: &ItemSpend, until: Deadline) -> Result<Answer, LlmError> {
-        self.ask_believing(question, spend, until, &|_| true).await
-    }
-
-    /// [`Self::ask`] with a check: a rejected answer is not cached and counts as `unsupported`.
-    pub async fn ask_believing(
+    /// Asks within the item's limits and before `until`. `read` gets an object with the schema's properties and checks
+    /// the rest, because servers may ignore the schema. A rejected answer counts as `unsupported`. Accepted answers are
+    /// cached for all processes.
+    pub async fn ask<T>(
         &self,
         question: &Question,
+        read: impl Fn(&Value) -> Option<T> + Send + Sync,
         spend: &ItemSpend,
-        until: Deadline,
-        is_believed: &(dyn Fn(&Value) -> bool + Sync),
-    ) -> Result<Answer, LlmError> {
-        let max_tokens = self.max_tokens.max(question.max_tokens);
-        let read_tokens = tokens(&question.system) + tokens(&question.user) + tokens(&question.schema.to_string());
-        let exchange = Exchange {
-            question,
-            url: &self.chat,
-            body: &|form| form.chat(&self.model, question, max_tokens),
-            read: &|body, response| reply::chat(body, response, &self.model, question, read_tokens),
-            estimate: self.prices.estimate(question.purpose, read_tokens, max_tokens),
-        };
+        until: Instant,
+    ) -> Result<T, LlmError> {
+        let unsupported = |value: &Value| LlmError::Unsupported { detail: excerpt(&value.to_string()) };
         let asking = || async {
-            let answer = self.paid(&exchange, spend, until).await;
-            match &answer {
-                Ok(value) | Err(LlmError::Part(value)) if !is_believed(value) => {
-                    Err(LlmError::Unsupported { detail: excerpt(&value.to_string()) })
-                }
-                _ => answer,
-            }
+            let answer = match self.object(question, false, spend, until).await {
+                Err(LlmError::Unreadable { .. }) => self.object(question, true, spend, until).await,
+                answer => answer,
+            }?;
+            if read(&answer).is_some() { Ok(answer) } else { Err(unsupported(&answer)) }
         };
-        // Boxed, because callers hold large futures.
-        match Box::pin(self.known_or(question, until, asking)).await {
-            Ok((value, cached)) => Ok(Answer { value, cached, is_part: false }),
-            Err(LlmError::Part(value)) => Ok(Answer { value, cached: false, is_part: true }),
-            Err(error) => Err(error),
-        }
+        // Boxed without its type, because callers nest deep futures.
+        let answer = self.known_or(question, until, asking).boxed().await?;
+        read(&answer).ok_or_else(|| unsupported(&answer))
     }
 
+    /// Returns the addresses that the model's web search cites. They are no evidence.
     pub async fn search(
         &self,
         question: &Question,
         spend: &ItemSpend,
-        until: Deadline,
-    ) -> Result<SearchAnswer, LlmError> {
+        until: Instant,
+    ) -> Result<Vec<String>, LlmError> {
         let max_tokens = self.max_tokens.max(question.max_tokens);
-        let read_tokens = tokens(&question.system) + tokens(&question.user);
-        let exchange = Exchange {
-            question,
-            url: &self.responses,
-            body: &|form| form.search(&self.model, question, max_tokens),
-            read: &|body, _| Ok(responses::cited(body, read_tokens)),
-            estimate: self.prices.estimate(Purpose::Search, read_tokens, max_tokens),
-        };
+        let body = |_: Form| wire::search(&self.model, question, max_tokens);
+        let call = self.call(question, &self.responses, max_tokens, &body);
         let asking = || async {
             if self.has_no_search.load(Ordering::Relaxed) {
                 return Err(no_search("it said so before"));
             }
-            self.paid(&exchange, spend, until).await.map(|urls| json!({ "urls": urls }))
+            let answer = self.paid(&call, spend, until).await?;
+            Ok(json!({"urls": wire::citations(&answer)?}))
         };
-        let (value, cached) = Box::pin(self.known_or(question, until, asking)).await?;
-        let urls = value.get("urls").and_then(Value::as_array).into_iter().flatten();
-        Ok(SearchAnswer { urls: urls.filter_map(Value::as_str).map(str::to_owned).collect(), cached })
+        let found = self.known_or(question, until, asking).boxed().await?;
+        let urls = found.get("urls").and_then(Value::as_array);
+        Ok(urls.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 
     /// Asks for one token, to check the connection, the key and the model.
-    pub async fn probe(&self, until: Deadline) -> Result<(), LlmError> {
-        let question = Question {
-            purpose: Purpose::Explain,
-            version: 0,
-            system: String::new(),
-            user: String::new(),
-            schema: Value::Null,
-            max_tokens: 1,
-        };
-        let exchange = Exchange {
-            question: &question,
-            url: &self.chat,
-            body: &|form| form.one_token(&self.model),
-            read: &|body, _| match body.get("choices") {
-                Some(_) => Ok(ParsedReply { outcome: Ok(()), usage: reply::usage(body, 1, "") }),
-                None => Err(AskError::Malformed { detail: "it has no choices".to_owned() }),
-            },
-            estimate: self.prices.estimate(Purpose::Explain, 1, 1),
-        };
-        match self.exchange(&exchange, &AskMeter::default(), until).await.and_then(|read| read.outcome) {
-            // A truncated answer is expected.
-            Ok(()) | Err(LlmError::Cut) => Ok(()),
-            Err(error) => Err(error),
-        }
+    pub async fn probe(&self, until: Instant) -> Result<(), LlmError> {
+        let body = |form: Form| form.one_token(&self.model);
+        let usd = self.prices.of(Usage { read: 1, written: 1, searches: 0 });
+        let call = Call { purpose: Purpose::Explain, url: &self.chat, body: &body, read_tokens: 1, usd };
+        self.exchange(&call, &AskMeter::default(), until).await.map(|_| ())
     }
 
-    /// Returns the cached answer or that of `ask`, and whether it was cached.
+    /// Asks for an object of the question's schema.
+    async fn object(
+        &self,
+        question: &Question,
+        is_reminder: bool,
+        spend: &ItemSpend,
+        until: Instant,
+    ) -> Result<Value, LlmError> {
+        let max_tokens = self.max_tokens.max(question.max_tokens);
+        let body = |form: Form| form.chat(&self.model, question, max_tokens, is_reminder);
+        let call = self.call(question, &self.chat, max_tokens, &body);
+        wire::object(&self.paid(&call, spend, until).await?, &question.schema)
+    }
+
+    fn call<'a>(
+        &self,
+        question: &Question,
+        url: &'a Url,
+        max_tokens: u32,
+        body: &'a (dyn Fn(Form) -> Value + Sync),
+    ) -> Call<'a> {
+        let read_tokens = tokens(&question.system) + tokens(&question.user) + tokens(&question.schema.to_string());
+        let searches = u64::from(question.purpose == Purpose::Search);
+        let usd = self.prices.of(Usage { read: read_tokens, written: u64::from(max_tokens), searches });
+        Call { purpose: question.purpose, url, body, read_tokens, usd }
+    }
+
+    /// Returns the cached answer or that of `ask`.
     async fn known_or<A>(
         &self,
         question: &Question,
-        until: Deadline,
+        until: Instant,
         ask: impl Fn() -> A + Send + Sync,
-    ) -> Result<(Value, bool), LlmError>
+    ) -> Result<Value, LlmError>
     where
         A: Future<Output = Result<Value, LlmError>> + Send,
     {
@@ -256,137 +253,118 @@ impl LanguageModel {
             keep_at_least: Duration::ZERO,
         };
         let answer = self.answers.get_or_ask(&wish, ask).await;
-        let answer = answer.map(|(value, result)| (Value::clone(&value), result.spared()));
         let outcome = match &answer {
-            Ok((_, true)) => "cached",
-            Ok((_, false)) => "ok",
-            Err(error) => error.outcome(),
+            Ok((_, result)) if result.spared() => "cached",
+            Ok(_) => "ok",
+            Err(error) => LlmError::outcome(error),
         };
         metrics::llm_call(question.purpose.as_str(), outcome);
-        answer
+        answer.map(|(value, _)| Value::clone(&value))
     }
 
     /// Returns a key of all that an answer depends on. The token limit is left out, because truncated answers are not
     /// cached.
     fn key_of(&self, question: &Question) -> String {
-        let Question { purpose, version, system, user, schema, .. } = question;
-        let parts = [&self.name, purpose.as_str(), &version.to_string(), system, user, &schema.to_string()];
+        let Question { purpose, system, user, schema, .. } = question;
+        let parts = [&self.name, purpose.as_str(), system, user, &schema.to_string()];
         ids::content_hash(&parts)
     }
 
     /// Waits for a call slot, and reserves and settles the cost.
-    async fn paid<T: Send>(
-        &self,
-        exchange: &Exchange<'_, T>,
-        spend: &ItemSpend,
-        until: Deadline,
-    ) -> Result<T, LlmError> {
-        spend.take(exchange.estimate)?;
-        let purpose = exchange.question.purpose;
+    async fn paid(&self, call: &Call<'_>, spend: &ItemSpend, until: Instant) -> Result<Value, LlmError> {
+        spend.take(call.usd)?;
         let meter = AskMeter::default();
-        meter.hurry(purpose.patience());
-        let mut reservation =
-            Reservation { spend, purpose, meter: &meter, estimate: exchange.estimate, is_settled: false };
-        let read = match self.slots.take(purpose.priority(), until).await {
-            Some(_slot) => self.exchange(exchange, &meter, until).await,
-            None => Err(LlmError::Ask(AskError::Deadline)),
+        meter.hurry(call.purpose.patience());
+        let mut reservation = Reservation { spend, purpose: call.purpose, meter, usd: call.usd, is_settled: false };
+        let answer = match self.slots.take(call.purpose.priority(), until).await {
+            Some(_slot) => self.exchange(call, &reservation.meter, until).await,
+            None => Err(AskError::Deadline.into()),
         };
-        let Usage { read: tokens_read, written: tokens_written, .. } =
-            read.as_ref().map_or_else(|_| Usage::default(), |read| read.usage);
-        metrics::llm_tokens(purpose.as_str(), tokens_read, tokens_written);
-        reservation.is_settled = true;
-        let really = Spending { calls: meter.attempts(), tokens_read, tokens_written, usd: meter.usd() };
-        spend.settle(exchange.estimate, really);
-        read?.outcome
+        let usage = answer.as_ref().map_or_else(|_| Usage::default(), |(_, usage)| *usage);
+        metrics::llm_tokens(call.purpose.as_str(), usage.read, usage.written);
+        reservation.settle(usage);
+        answer.map(|(body, _)| body)
     }
 
-    /// Sends with the accepted parameters, after the server's waits.
-    async fn exchange<T: Send>(
-        &self,
-        exchange: &Exchange<'_, T>,
-        meter: &AskMeter,
-        until: Deadline,
-    ) -> Result<ParsedReply<T>, LlmError> {
-        let mut form = self.manners.form();
-        let mut others: Vec<RequestFeatures> = RequestFeatures::all().collect();
-        let mut throttled = None;
+    /// Sends without the rejected fields, after the server's waits.
+    async fn exchange(&self, call: &Call<'_>, meter: &AskMeter, until: Instant) -> Result<(Value, Usage), LlmError> {
+        let mut form = Form {
+            without_schema: self.without_schema.load(Ordering::Relaxed),
+            without_sampling: self.without_sampling.load(Ordering::Relaxed),
+        };
+        let mut others = Form::ALL.to_vec();
+        let mut give_up = None;
         loop {
-            meter.worth(exchange.estimate);
+            meter.worth(call.usd);
             let started = Instant::now();
-            let outcome = self.send(exchange, form, meter, until).await;
+            let outcome = self.send(call, form, meter, until).await;
             if !matches!(outcome, Err(AskError::Open { .. } | AskError::NoRecording(_))) {
-                metrics::llm_call_took(exchange.question.purpose.as_str(), started.elapsed());
+                metrics::llm_call_took(call.purpose.as_str(), started.elapsed());
             }
             match outcome {
-                Ok(CallOutcome::Read(read)) => return Ok(read),
-                Ok(CallOutcome::Refused(Refusal::Parameter(parameter, words))) => {
-                    let Some(next) = form.without(parameter) else {
-                        return Err(AskError::Refused { detail: words }.into());
-                    };
+                Ok(CallOutcome::Answer(body, usage)) => return Ok((body, usage)),
+                Ok(CallOutcome::Refused(Refusal::Field(field, detail))) => {
+                    let next = form.without(field);
+                    if next == form {
+                        return Err(AskError::Refused { detail }.into());
+                    }
                     tracing::info!(
                         model = self.model,
-                        ?parameter,
-                        words,
+                        ?field,
+                        detail,
                         "model server rejects a parameter; continuing without it"
                     );
-                    self.manners.remember(next);
                     form = next;
+                    match field {
+                        Field::Schema => self.without_schema.store(true, Ordering::Relaxed),
+                        Field::Sampling => self.without_sampling.store(true, Ordering::Relaxed),
+                    }
                 }
                 Ok(CallOutcome::Refused(Refusal::Declined(detail))) => return Err(LlmError::Declined { detail }),
-                Ok(CallOutcome::Refused(Refusal::Cut)) => return Err(LlmError::Cut),
-                Ok(CallOutcome::Refused(Refusal::NoSuchPlace(words))) => {
+                Ok(CallOutcome::Refused(Refusal::NoEndpoint(detail))) => {
                     self.has_no_search.store(true, Ordering::Relaxed);
-                    return Err(no_search(&words));
+                    return Err(no_search(&detail));
                 }
                 Ok(CallOutcome::Refused(Refusal::Failed(error))) => return Err(error.into()),
-                // A recording's parameters depend on earlier answers, so all forms are tried.
+                // A recording's fields depend on earlier answers, so all forms are tried.
                 Err(AskError::NoRecording(missing)) => {
                     others.retain(|other| *other != form);
                     form = others.pop().ok_or(AskError::NoRecording(missing))?;
                 }
                 Err(error) => {
-                    let since = match &error {
-                        AskError::Throttled { retry_after: Some(_) } => *throttled.get_or_insert_with(Instant::now),
-                        AskError::Open { .. } if throttled.is_some() => throttled.unwrap_or(started),
+                    let wait = match &error {
+                        AskError::Throttled { retry_after: Some(wait) } => (*wait).max(PROBE_INTERVAL),
+                        AskError::Open { .. } if give_up.is_some() => PROBE_INTERVAL,
                         _ => return Err(error.into()),
                     };
-                    let Some(again) = Self::again(&error, since).filter(|again| *again < until) else {
+                    let give_up = *give_up.get_or_insert_with(|| Instant::now() + MAX_INLINE_RETRY_AFTER);
+                    if Instant::now() + wait > give_up.min(until) {
                         return Err(error.into());
-                    };
-                    sleep(again - Instant::now()).await;
+                    }
+                    sleep(wait).await;
                 }
             }
         }
     }
 
-    /// Returns the time of the next attempt; `None` if the wait is too long.
-    fn again(error: &AskError, since: Instant) -> Option<Instant> {
-        let wait = match error {
-            AskError::Throttled { retry_after } => (*retry_after)?,
-            _ => LOOK,
-        };
-        let again = Instant::now() + wait.max(LOOK);
-        (again <= since + MAX_INLINE_RETRY_AFTER).then_some(again)
-    }
-
     /// Sends through the gate, for which only server failures are errors.
-    async fn send<T: Send>(
+    async fn send(
         &self,
-        exchange: &Exchange<'_, T>,
-        form: RequestFeatures,
+        call: &Call<'_>,
+        form: Form,
         meter: &AskMeter,
-        until: Deadline,
-    ) -> Result<CallOutcome<T>, AskError> {
-        let request = self.request(exchange.url, &(exchange.body)(form))?;
-        let is_chat = *exchange.url == self.chat;
+        until: Instant,
+    ) -> Result<CallOutcome, AskError> {
+        let request = self.request(call.url, &(call.body)(form))?;
+        let is_chat = *call.url == self.chat;
         let read = |response: &ApiResponse| match refusal(response, &self.model) {
             Some(Refusal::Failed(error)) => Err(error),
-            Some(Refusal::NoSuchPlace(detail)) if is_chat && matches!(response.status, 400 | 422) => {
+            Some(Refusal::NoEndpoint(detail)) if is_chat && matches!(response.status, 400 | 422) => {
                 Err(AskError::Refused { detail })
             }
-            Some(Refusal::NoSuchPlace(words)) if is_chat => Err(AskError::Disabled {
+            Some(Refusal::NoEndpoint(detail)) if is_chat => Err(AskError::Disabled {
                 detail: format!(
-                    "nothing answers chat completions there: {words}; check llm.base_url (LLM_BASE_URL), with its /v1"
+                    "nothing answers chat completions there: {detail}; check llm.base_url (LLM_BASE_URL), with its /v1"
                 ),
             }),
             Some(refused) => {
@@ -394,9 +372,9 @@ impl LanguageModel {
                 Ok(CallOutcome::Refused(refused))
             }
             None => {
-                let read = (exchange.read)(&reply::body(response)?, response)?;
-                meter.worth(self.prices.of(read.usage));
-                Ok(CallOutcome::Read(read))
+                let (body, usage) = wire::body(response, call.read_tokens)?;
+                meter.worth(self.prices.of(usage));
+                Ok(CallOutcome::Answer(body, usage))
             }
         };
         self.gate.ask(request, Asker { until, meter }, read).await
@@ -416,8 +394,8 @@ pub fn in_judges(name: &str) -> String {
     name.chars().map(|c| if c == '+' || c.is_whitespace() || c.is_control() { '-' } else { c }).collect()
 }
 
-fn no_search(words: &str) -> LlmError {
-    LlmError::NoSearch { detail: words.to_owned() }
+fn no_search(detail: &str) -> LlmError {
+    LlmError::NoSearch { detail: detail.to_owned() }
 }
 
 fn at(base: &Url, path: &str) -> Url {

@@ -5,7 +5,7 @@ use futures::future::join_all;
 use super::*;
 use crate::cache::{AnswerCache, AnswerCacheSettings};
 use crate::domain::{Clock, SystemClock};
-use crate::inference::llm::{ModelSettings, Prices, Uses};
+use crate::inference::llm::{ModelSettings, Prices};
 use crate::outbound::test_server::{Reply, TestServer, answer, json as reply};
 use crate::outbound::{Fleet, HttpClient, NoObserver};
 
@@ -31,7 +31,7 @@ fn language_model(server: &TestServer, prices: Prices, cap_usd: Option<f64>) -> 
         base: &server.url,
         key: Some(ApiKey::from("s3cret-key")),
         model: "m",
-        uses: Uses::default().with(Purpose::Translate, true),
+        uses: vec![Purpose::Translate],
         prices,
         max_tokens: 400,
         concurrency: 8,

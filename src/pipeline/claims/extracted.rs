@@ -27,12 +27,11 @@ use crate::language::entities::entities;
 use crate::language::entities::kind::EntityKind;
 use crate::language::statements::{self, Statement};
 use crate::language::{detect, numbers, tokens, verbs};
-use crate::pipeline::language_model::failed;
+use crate::pipeline::language_model::{discarded, failed};
 use crate::pipeline::normalise::NormalisedItem;
 use crate::pipeline::run_context::Journal;
 use crate::pipeline::services::{PipelineError, Services};
 use crate::pipeline::steps::in_time;
-use crate::telemetry::metrics;
 
 /// Compared characters: slightly more than the model receives.
 const TEXT_CHARS: usize = 10_000;
@@ -98,7 +97,7 @@ impl Source<'_> {
         // The rest is for the search.
         let now = Instant::now();
         let until = now + journal.ask_until.saturating_duration_since(now) / 2;
-        let Extraction { kind, mut claims, is_part } = match in_time(until, extractor.extract(&data, until)).await {
+        let Extraction { kind, mut claims } = match in_time(until, extractor.extract(&data, until)).await {
             Ok(Some(extracted)) => extracted,
             Ok(None) => return Ok(by_rule),
             Err(error) => {
@@ -123,7 +122,7 @@ impl Source<'_> {
             }
             return Ok(by_rule);
         }
-        Ok(self.of_kind(kind, supported, by_rule, is_part))
+        Ok(self.of_kind(kind, supported, by_rule))
     }
 
     /// Keeps the claims that the text supports.
@@ -152,7 +151,7 @@ impl Source<'_> {
         let (claims, text) = services.on_thread(ground).await?;
         let mut supported = Vec::with_capacity(claims.len());
         for (claim, own, grounded) in claims {
-            let thrown = match grounded {
+            let objection = match grounded {
                 Err(why) => Some(why.to_string()),
                 Ok(grounded) => {
                     let judged =
@@ -160,11 +159,10 @@ impl Source<'_> {
                     objection(grounded, &judged)
                 }
             };
-            match thrown {
+            match objection {
                 None => supported.push(claim),
                 Some(why) => {
-                    metrics::llm_discarded(Purpose::Claims.as_str());
-                    journal.trace(format!("claims: {:?} is thrown away: {why}", short(&claim.text)));
+                    discarded(Purpose::Claims, format!("{:?}: {why}", short(&claim.text)), journal);
                 }
             }
         }
@@ -172,13 +170,12 @@ impl Source<'_> {
     }
 
     /// Assigns kinds, and adds plain facts by rule that no claim covers, so that no label and no harmless claim
-    /// prevents a check. All claims by rule are added if the answer was cut.
+    /// prevents a check.
     fn of_kind(
         &self,
         kind: Option<ClaimKind>,
         supported: Vec<ExtractedClaim>,
         by_rule: Vec<ItemStatement>,
-        is_part: bool,
     ) -> Vec<ItemStatement> {
         let language = self.language.as_deref();
         let no_fact = kind.filter(|kind| is_no_fact(*kind));
@@ -194,7 +191,7 @@ impl Source<'_> {
             }
             // A linked page is long and the item does not state all of it.
             let is_wanted = no_fact.is_some() || self.typed.kind == ItemSourceKind::OriginalText;
-            if is_part || (is_wanted && is_plainly_factual(&one.statement, language)) {
+            if is_wanted && is_plainly_factual(&one.statement, language) {
                 found.push(one);
             } else if let Some(kind) = no_fact.filter(|_| nothing_else) {
                 if !is_no_fact(one.statement.kind) {

@@ -13,9 +13,9 @@ use crate::judging::scoring::Scoring;
 use crate::judging::verdicts::Assessment;
 use crate::pipeline::claims::Claim;
 use crate::pipeline::judge::JudgedClaim;
+use crate::pipeline::language_model::discarded;
 use crate::pipeline::run_context::Journal;
 use crate::reading::text_without_orders;
-use crate::telemetry::metrics;
 
 /// Passages that a justification may cite.
 const MOST_CITED: usize = 3;
@@ -61,8 +61,7 @@ pub(super) fn take_over(
             Some(text)
         }
         Err(reason) => {
-            metrics::llm_discarded(Purpose::Adjudicate.as_str());
-            journal.trace(format!("decide: the language model's words were thrown away: {}", reason.label()));
+            discarded(Purpose::Adjudicate, reason.label(), journal);
             None
         }
     }

@@ -15,7 +15,7 @@ use crate::domain::item::SourceKind;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, Stance};
 use crate::inference::llm::Purpose;
-use crate::inference::llm::sufficiency::{StoredPassage, question, read};
+use crate::inference::llm::retrieval::{StoredPassage, read_sufficiency, sufficiency as question};
 use crate::judging::independence::ItemText;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
@@ -144,12 +144,9 @@ async fn doubt(
         })
         .collect();
     let question = question(&claim.text, &passages, journal.evaluated_at.date_naive())?;
-    let is_read = |answer: &serde_json::Value| read(answer).is_some();
-    let answer = model.ask_believing(&question, &journal.llm, until, &is_read).await;
-    match answer.map(|answer| read(&answer.value)) {
-        Ok(Some(true)) => None,
-        Ok(Some(false)) => Some(format!("{} finds them not sufficient", model.name())),
-        Ok(None) => Some(format!("{} said neither yes nor no", model.name())),
+    match model.ask(&question, read_sufficiency, &journal.llm, until).await {
+        Ok(true) => None,
+        Ok(false) => Some(format!("{} finds them not sufficient", model.name())),
         Err(error) => Some(format!("{} was not heard: {error}", model.name())),
     }
 }

@@ -35,7 +35,7 @@ fn setup(server: &TestServer, http: HttpClient, prices: Prices, cap_usd: f64) ->
         base: &server.url.join("/v1").unwrap(),
         key: Some("s3cret-key".into()),
         model: "m",
-        uses: Uses::default().with(Purpose::Claims, true),
+        uses: vec![Purpose::Claims],
         prices,
         max_tokens: 500,
         concurrency: 2,
@@ -50,12 +50,15 @@ fn live(server: &TestServer) -> LanguageModel {
 fn question(user: &str) -> Question {
     Question {
         purpose: Purpose::Claims,
-        version: 1,
         system: "Find claims.".to_owned(),
         user: user.to_owned(),
         schema: json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}),
         max_tokens: 100,
     }
+}
+
+async fn ask(model: &LanguageModel, question: &Question, spend: &ItemSpend) -> Result<u64, LlmError> {
+    model.ask(question, |answer| answer["a"].as_u64(), spend, until()).await
 }
 
 fn until() -> Instant {
@@ -80,8 +83,7 @@ async fn a_question_goes_out_as_documented_and_its_object_comes_back() {
     let server = TestServer::start([chat("```json\n{\"a\": 1}\n```")]).await;
     let model = live(&server);
     let spend = rich();
-    let result = model.ask(&question("x"), &spend, until()).await.unwrap();
-    assert_eq!(result, Answer { value: json!({"a": 1}), cached: false, is_part: false });
+    assert_eq!(ask(&model, &question("x"), &spend).await, Ok(1));
     let seen = server.seen();
     assert_eq!((seen.len(), seen[0].target()), (1, "/v1/chat/completions"));
     assert_eq!(seen[0].header("authorization"), Some("Bearer s3cret-key"));
@@ -96,25 +98,50 @@ async fn a_question_goes_out_as_documented_and_its_object_comes_back() {
 async fn what_a_server_does_not_take_is_left_out_within_the_question_and_ever_after() {
     let server = TestServer::answering(|_, seen| {
         let body = sent(seen);
-        for (name, is_refused) in [
-            ("max_tokens", !body["max_tokens"].is_null()),
-            ("temperature", !body["temperature"].is_null()),
-            ("response_format", !body["response_format"].is_null()),
-        ] {
-            if is_refused {
-                let error =
-                    json!({"error": {"message": format!("'{name}' is not supported"), "param": name, "code": null}});
-                return answer(400, &[], error.to_string());
+        for name in ["max_tokens", "temperature", "response_format"] {
+            if !body[name].is_null() {
+                return answer(
+                    400,
+                    &[],
+                    json!({"error": {"message": format!("'{name}' is not supported")}}).to_string(),
+                );
             }
         }
         chat("{\"a\": 1}")
     })
     .await;
     let model = live(&server);
-    assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
-    assert_eq!(server.seen().len(), 5, "two names of tokens, temperature, two formats");
-    assert!(model.ask(&question("y"), &rich(), until()).await.is_ok());
-    assert_eq!(server.seen().len(), 6, "the next question begins with what is known");
+    assert_eq!(ask(&model, &question("x"), &rich()).await, Ok(1));
+    assert_eq!(server.seen().len(), 3, "the usual form, for reasoning models, without a schema");
+    assert_eq!(ask(&model, &question("y"), &rich()).await, Ok(1));
+    assert_eq!(server.seen().len(), 4, "the next question begins with what is known");
+}
+
+#[tokio::test]
+async fn a_malformed_answer_is_requested_once_more_and_both_calls_are_paid() {
+    let server = TestServer::start([chat("I would rather not say."), chat("{\"a\": 2}")]).await;
+    let model = live(&server);
+    let spend = rich();
+    assert_eq!(ask(&model, &question("x"), &spend).await, Ok(2));
+    assert_eq!((spend.spent().calls, spend.spent().tokens_written), (2, 200));
+    let seen = server.seen();
+    let user = |at: usize| sent(&seen[at]).pointer("/messages/1/content").unwrap().as_str().unwrap().to_owned();
+    assert!(user(0) == "x" && user(1).starts_with("x\n\nAnswer with one complete JSON object"), "{}", user(1));
+
+    let server = TestServer::start([chat("no"), chat("no"), chat("{\"a\": 2}")]).await;
+    let model = live(&server);
+    assert_eq!(ask(&model, &question("x"), &rich()).await.unwrap_err().outcome(), "malformed");
+    assert_eq!(server.seen().len(), 2);
+    assert_eq!(ask(&model, &question("x"), &ItemSpend::new(1, 1.0)).await, Ok(2), "an error is not kept");
+}
+
+#[tokio::test]
+async fn a_truncated_answer_is_neither_used_nor_requested_again() {
+    let cut = json!({"choices": [{"message": {"content": "{\"a\": 1, \"b\": [2, "}, "finish_reason": "length"}]});
+    let server = TestServer::start([reply(&cut.to_string())]).await;
+    let model = live(&server);
+    assert_eq!(ask(&model, &question("x"), &rich()).await, Err(LlmError::Cut));
+    assert_eq!(server.seen().len(), 1);
 }
 
 #[tokio::test]
@@ -122,47 +149,38 @@ async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
     let body = r#"{"error":{"message":"'max_completion_tokens' is not supported","param":"max_completion_tokens"}}"#;
     let server = TestServer::start([answer(400, &[], body)]).await;
     let model = live(&server);
-    let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
+    let error = ask(&model, &question("x"), &rich()).await.unwrap_err();
     assert!(matches!(error, LlmError::Ask(AskError::Refused { .. })), "{error}");
-    assert_eq!(server.seen().len(), 2, "each name of the limit was tried once, and never without a limit");
+    assert_eq!(server.seen().len(), 2, "each name of the limit was tried once");
 }
 
 #[tokio::test]
 async fn the_same_question_is_asked_once_and_an_error_is_not_kept() {
     let server = TestServer::start([answer(500, &[], ""), chat("{\"a\": 1}")]).await;
     let model = live(&server);
-    assert!(model.ask(&question("x"), &rich(), until()).await.is_err());
+    assert!(ask(&model, &question("x"), &rich()).await.is_err());
     let spends = [rich(), rich(), rich()];
-    let (q, till) = (question("x"), until());
-    let all = join_all(spends.iter().map(|spend| model.ask(&q, spend, till))).await;
+    let q = question("x");
+    let all = join_all(spends.iter().map(|spend| ask(&model, &q, spend))).await;
     assert!(all.iter().all(Result::is_ok), "{all:?}");
     assert_eq!(spends.iter().map(|spend| spend.spent().calls).sum::<u32>(), 1, "one pays for all");
-    let again = model.ask(&question("x"), &ItemSpend::new(0, 0.0), until()).await.unwrap();
-    assert!(again.cached, "also for an item that may ask nothing");
+    assert!(
+        ask(&model, &question("x"), &ItemSpend::new(0, 0.0)).await.is_ok(),
+        "an item that may ask nothing reuses it"
+    );
     assert_eq!(server.seen().len(), 2);
-    let other = Question { version: 2, ..question("x") };
-    assert!(!model.ask(&other, &rich(), until()).await.unwrap().cached, "another prompt is another question");
+    let other = Question { system: "Find facts.".to_owned(), ..question("x") };
+    assert!(ask(&model, &other, &rich()).await.is_ok());
+    assert_eq!(server.seen().len(), 3, "another prompt is another question");
 }
 
 #[tokio::test]
 async fn what_is_not_believed_is_not_kept() {
     let server = TestServer::start([chat("{\"a\": 1}"), chat("{\"a\": 2}")]).await;
     let model = live(&server);
-    let ask = async || model.ask_believing(&question("x"), &rich(), until(), &|value| value["a"] == 2).await;
+    let ask = async || model.ask(&question("x"), |answer| (answer["a"] == 2).then_some(2), &rich(), until()).await;
     assert_eq!(ask().await.unwrap_err().outcome(), "unsupported");
-    assert_eq!(ask().await.unwrap().value["a"], 2);
-}
-
-#[tokio::test]
-async fn what_is_whole_of_a_cut_answer_is_used_and_not_kept() {
-    let cut = json!({"choices": [{"message": {"content": "{\"a\": 1, \"b\": [2, "}, "finish_reason": "length"}]});
-    let server = TestServer::start([reply(&cut.to_string()), chat("{\"a\": 2}")]).await;
-    let model = live(&server);
-    let first = model.ask(&question("x"), &rich(), until()).await.unwrap();
-    assert!(first.is_part && first.value["a"] == 1, "{first:?}");
-    let second = model.ask(&question("x"), &rich(), until()).await.unwrap();
-    assert_eq!((second.is_part, second.cached, &second.value["a"]), (false, false, &json!(2)));
-    assert!(model.ask(&question("x"), &rich(), until()).await.unwrap().cached);
+    assert_eq!(ask().await, Ok(2));
 }
 
 #[tokio::test]
@@ -171,12 +189,12 @@ async fn money_is_set_aside_before_and_settled_after_by_what_was_used() {
     let model = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let spend = rich();
     let paid = 0.001 + 0.002 + 0.0008;
-    model.ask(&question("x"), &spend, until()).await.unwrap();
+    ask(&model, &question("x"), &spend).await.unwrap();
     assert!((spend.spent().usd - paid).abs() < 1e-9, "{:?}", spend.spent());
     assert!((model.gate.status().usd_today - paid).abs() < 1e-9);
-    model.ask(&question("y"), &spend, until()).await.unwrap();
+    ask(&model, &question("y"), &spend).await.unwrap();
     assert!((model.gate.status().usd_today - 2.0 * paid).abs() < 1e-9);
-    assert!(model.ask(&question("z"), &spend, until()).await.is_err());
+    assert!(ask(&model, &question("z"), &spend).await.is_err());
     assert!((model.gate.status().usd_today - 2.0 * paid).abs() < 1e-9, "a refused key costs nothing");
     assert!((spend.spent().usd - 2.0 * paid).abs() < 1e-9);
 }
@@ -186,24 +204,24 @@ async fn the_caps_of_the_month_and_of_the_item_stop_calls() {
     let server = TestServer::start([chat("{\"a\": 1}")]).await;
     let http = || HttpClient::live("test").unwrap();
     let model = setup(&server, http(), PRICES, PRICES.reserve(500, true) - 1e-6);
-    let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
+    let error = ask(&model, &question("x"), &rich()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::Budget));
     let model = setup(&server, http(), PRICES, 1.0);
     let spend = ItemSpend::new(10, 0.001);
-    assert_eq!(model.ask(&question("x"), &spend, until()).await, Err(LlmError::ItemLimit));
+    assert_eq!(ask(&model, &question("x"), &spend).await, Err(LlmError::ItemLimit));
     assert_eq!((server.seen().len(), spend.spent()), (0, Spending::default()));
 }
 
 #[tokio::test]
 async fn a_short_wait_that_the_server_names_is_sat_out() {
-    let busy = answer(429, &[("retry-after-ms", "300")], r#"{"error":{"code":"rate_limit_exceeded","message":"x"}}"#);
+    let busy = answer(429, &[("retry-after", "1")], r#"{"error":{"code":"rate_limit_exceeded","message":"x"}}"#);
     let server = TestServer::start([busy, chat("{\"a\": 1}")]).await;
     let model = live(&server);
-    assert!(model.ask(&question("x"), &rich(), until()).await.is_ok());
+    assert!(ask(&model, &question("x"), &rich()).await.is_ok());
     let gone = answer(429, &[("retry-after", "1")], r#"{"error":{"code":"insufficient_quota","message":"x"}}"#);
     let server = TestServer::start([gone, chat("{\"a\": 1}")]).await;
     let model = live(&server);
-    let error = model.ask(&question("x"), &rich(), until()).await.unwrap_err();
+    let error = ask(&model, &question("x"), &rich()).await.unwrap_err();
     assert_eq!(error, LlmError::Ask(AskError::QuotaGone { until: None }));
     assert_eq!(server.seen().len(), 1);
 }
@@ -216,7 +234,8 @@ async fn question_fails_at_deadline_when_server_hangs() {
     let soon = started + Duration::from_millis(300);
     let questions: Vec<Question> = (0..4).map(|n| question(&n.to_string())).collect();
     let spends: Vec<ItemSpend> = questions.iter().map(|_| rich()).collect();
-    let all = join_all(questions.iter().zip(&spends).map(|(one, spend)| model.ask(one, spend, soon))).await;
+    let all =
+        join_all(questions.iter().zip(&spends).map(|(one, spend)| model.ask(one, |_| Some(()), spend, soon))).await;
     assert!(all.iter().all(|result| *result == Err(LlmError::Ask(AskError::Deadline))), "{all:?}");
     assert!(started.elapsed() < Duration::from_secs(2));
     assert_eq!(server.seen().len(), 2, "the others had no place, and their calls never went out");
@@ -234,10 +253,9 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
     let model = setup(&server, HttpClient::live("test").unwrap(), PRICES, 1.0);
     let wish = Question { purpose: Purpose::Search, ..question("x") };
     let spend = rich();
-    let result = model.search(&wish, &spend, until()).await.unwrap();
-    assert_eq!(result, SearchAnswer { urls: vec!["https://a.example/x".to_owned()], cached: false });
+    assert_eq!(model.search(&wish, &spend, until()).await, Ok(vec!["https://a.example/x".to_owned()]));
     assert!((spend.spent().usd - 0.0138).abs() < 1e-9, "{:?}", spend.spent());
-    assert!(model.search(&wish, &spend, until()).await.unwrap().cached);
+    assert!(model.search(&wish, &spend, until()).await.is_ok(), "from the cache");
     let seen = server.seen();
     assert_eq!((seen.len(), seen[0].target()), (1, "/v1/responses"));
     assert_eq!(sent(&seen[0])["tools"], json!([{"type": "web_search"}]));
@@ -252,7 +270,7 @@ async fn a_search_brings_addresses_and_a_server_without_one_is_asked_once() {
         assert!(error.contains("no web search") && error.contains("LLM_SEARCH_ENABLED"), "{error}");
     }
     assert_eq!(server.seen().len(), 1);
-    assert!(model.ask(&question("x"), &rich(), until()).await.is_ok(), "what it can do it is asked for all the same");
+    assert!(ask(&model, &question("x"), &rich()).await.is_ok(), "what it can do it is asked for all the same");
 }
 
 #[tokio::test]
@@ -290,7 +308,7 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let recording = HttpClient::recording("test", Arc::clone(&recorder)).unwrap();
     let model = setup(&server, recording, PRICES, 1.0);
     for number in ["1", "2"] {
-        model.ask(&question(number), &rich(), until()).await.unwrap();
+        ask(&model, &question(number), &rich()).await.unwrap();
     }
     let asked = server.seen().len();
     let archive = Arc::new(Archive::from_dir(folder.path()).unwrap());
@@ -298,12 +316,11 @@ async fn a_recorded_run_is_answered_again_without_the_server() {
     let spend = rich();
     // Reversed: the second recording has the parameters that the first found.
     for number in [2, 1] {
-        let result = model.ask(&question(&number.to_string()), &spend, until()).await.unwrap();
-        assert_eq!(result.value, json!({"a": number}));
+        assert_eq!(ask(&model, &question(&number.to_string()), &spend).await, Ok(number));
     }
     assert_eq!((server.seen().len(), model.gate.status().usd_today), (asked, 0.0));
     assert!(spend.spent().usd < 1e-12, "what was paid for once is not paid for again");
-    let missing = model.ask(&question("3"), &spend, until()).await.unwrap_err();
+    let missing = ask(&model, &question("3"), &spend).await.unwrap_err();
     assert!(matches!(missing, LlmError::Ask(AskError::NoRecording(_))), "{missing}");
     let text = std::fs::read_to_string(recorder.recorded().file).unwrap();
     assert!(!text.contains("s3cret"), "{text}");
