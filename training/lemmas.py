@@ -4,10 +4,9 @@
     venv/bin/python lemmas.py ru ../crates/language/src/lemmas
     apt-get download hunspell-uk && dpkg-deb -x hunspell-uk_*.deb hunspell
     venv/bin/python lemmas.py uk ../crates/language/src/lemmas --hunspell hunspell/usr/share/hunspell/uk_UA
-    venv/bin/python lemmas.py en ../crates/language/src/hyphens
 
 Russian forms are those of OpenCorpora, Ukrainian ones those of the spelling dictionary of LibreOffice; wordfreq says which words
-are frequent, and so ship. Of English only a list of its common words is written. docs/lemmas.md has the licences. Two runs give the same files.
+are frequent, and so ship. docs/lemmas.md has the licences. Two runs give the same files.
 
 A form that belongs to several words gets one of them: the likeliest in OpenCorpora's texts where those were counted, else the word
 that the form itself is the dictionary form of, else the more frequent word. A form that is likelier a proper name is left out:
@@ -29,8 +28,6 @@ LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюяії�
 BYTES = "0123456789abcdefghijklmnopqrstuvwxyz-"
 SHORTEST = 3
 FREQUENT = 1e-6
-# Share of running text of the English words. Rarer entries of the list are halves of words, and compounds without their hyphen.
-COMMON = 1.6e-6
 LEFT_OUT = {"PREP", "CONJ", "PRCL", "NPRO", "INTJ", "NUMR"}
 PROPER = {"Name", "Surn", "Patr", "Geox", "Orgn", "Trad", "Abbr", "Init", "Apro"}
 # Adjectives that were participles once and no longer tell what was done.
@@ -225,15 +222,11 @@ def chosen(readings, form, shares, lemma_shares):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("language", choices=["en", "ru", "uk"])
+    arguments.add_argument("language", choices=["ru", "uk"])
     arguments.add_argument("out", type=Path)
     arguments.add_argument("--hunspell", type=Path, help="uk_UA.aff and uk_UA.dic, without the ending")
     arguments.add_argument("--least", type=float, default=1e-7, help="share of running text below which a word is left out")
     options = arguments.parse_args()
-    if options.language == "en":
-        words = (word for word, share in frequencies("en").items() if share >= COMMON and re.fullmatch("[a-z]{2,}", word))
-        (options.out / "english.txt").write_text("".join(f"{word}\n" for word in sorted(words)))
-        return
     forms = russian() if options.language == "ru" else ukrainian(options.hunspell)
     shares = frequencies(options.language)
     lemma_shares = collections.Counter()

@@ -7,7 +7,6 @@ mod decades;
 mod eras;
 pub mod names;
 mod relative;
-mod spans;
 mod undated;
 mod written;
 mod year_signs;
@@ -18,8 +17,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 
 use super::lexer::{Lexeme, lex};
 use super::{cut, has_cyrillic};
-use crate::function_words::AND;
-use crate::lexicon::{self, Values, Words};
+use crate::lexicon::{self, AND, Values, Words};
 
 static ORDINAL_ENDINGS: Words = Words::of("dates.ordinal_ending");
 
@@ -304,7 +302,7 @@ fn with_year(
     let behind = rest.get(taken..).unwrap_or_default();
     let stated = eras::year(behind)
         .or_else(|| trailing_year(behind))
-        .or_else(|| spans::year_of_the_end(behind, month).map(|year| (year, 0)));
+        .or_else(|| year_of_the_end(behind, month).map(|year| (year, 0)));
     let (year, more) = match stated {
         Some(stated) => stated,
         None => (nearest_year(month, days.map_or(1, |pair| pair.0), reference?.date_naive()), 0),
@@ -437,6 +435,23 @@ fn counts_something(rest: &[Lexeme<'_>], number: i32) -> bool {
     let genitive_plural =
         ["ов", "ев", "ів", "їв", "телей"].iter().any(|ending| word.ends_with(ending)) && word.chars().count() > 4;
     counted || (genitive_plural && !capital && number % 10 == 0)
+}
+
+/// Between the months of a span with one year: "с января по май 2012 года".
+static YEAR_SPAN_JOINTS: Words = Words::of("dates.spans.joint");
+
+/// Returns the year of the first month. Across the turn of the year it is one less; "June and May 2010" is a list.
+fn year_of_the_end(behind: &[Lexeme<'_>], month: u32) -> Option<i32> {
+    let [joint, end @ ..] = behind else { return None };
+    let joins = joint.is_sign('-') || joint.is_sign('–') || YEAR_SPAN_JOINTS.has_this(joint.word());
+    let days = if joins { day_number(end).map_or(0, |(_, taken)| taken) } else { return None };
+    let last = month_name(end.get(days)?)?;
+    // The day follows: "March 15 to April 14, 2010".
+    let behind = end.get(days + 1..)?;
+    let passed = if days == 0 { day_number(behind).map_or(0, |(_, taken)| taken) } else { 0 };
+    let (year, _) = trailing_year(behind.get(passed..)?)?;
+    let listed = AND.has_this(joint.word());
+    Some(if month <= last || (listed && month - last <= 6) { year } else { year - 1 })
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use super::word_list::{Entry, Kind};
 #[cfg(test)]
 mod format;
 #[cfg(test)]
-mod lint;
+mod test_lint;
 
 /// Entries by sorted role; a line has language, kind, form and value.
 static ROLES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
@@ -76,6 +76,14 @@ impl Deref for Words {
         self.list.get_or_init(|| WordList::from_entries(entries(self.role).filter(is_chosen)))
     }
 }
+
+/// "And" between two items.
+pub(crate) static AND: Words = Words::of("grammar.and");
+
+/// "And", with the short Ukrainian form after a vowel.
+pub(crate) static AND_OR_Y: Words = Words::of("grammar.and_or_y");
+
+pub(crate) static BETWEEN: Words = Words::of("grammar.between");
 
 /// The values of a role, read at first use.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! * Language ([`detect`]), sentences ([`sentences`]), words and stems ([`tokens`]).
 //! * Names ([`entities`], [`transliterate`]), words shared by Russian and Ukrainian ([`cognates`]).
 //! * Quantities and dates ([`numbers`], [`dates`]), negation ([`negation`]), keywords ([`keywords`]).
-//! * Claims ([`statements`]), names in code ([`identifiers`]), words broken by hyphens ([`hyphens`]).
+//! * Claims ([`statements`]), names in code ([`identifiers`]).
 //!
 //! English, Russian and Ukrainian have full support; others get simpler results, never a panic. The crate never reads
 //! files, clock or network, and never compares claims with evidence (see `judging`). Offsets are bytes of the input.
@@ -17,7 +17,6 @@ pub mod detect;
 pub mod entities;
 pub mod gazetteer;
 pub mod hashed;
-pub mod hyphens;
 pub mod identifiers;
 pub mod keywords;
 pub mod lemmas;
@@ -36,10 +35,9 @@ pub mod transliterate;
 pub mod verbs;
 pub mod word_list;
 
-mod function_words;
 mod lexer;
 #[cfg(test)]
-mod regression;
+mod test_regression;
 /// Returns bytes `start..end`; empty if they are no character boundaries, which offsets of this crate always are.
 pub fn cut(text: &str, start: usize, end: usize) -> &str {
     text.get(start..end).unwrap_or_default()

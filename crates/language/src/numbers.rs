@@ -313,7 +313,7 @@ impl NumberWithUnit {
 }
 
 #[cfg(test)]
-mod measured;
+mod test_data;
 #[cfg(test)]
 #[path = "numbers/tests.rs"]
 mod tests;

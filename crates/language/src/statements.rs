@@ -271,8 +271,8 @@ fn best(found: Vec<Candidate>, max: usize) -> Vec<Statement> {
 }
 
 #[cfg(test)]
-#[path = "statements/digest_tests.rs"]
-mod digest_tests;
+#[path = "statements/test_digest.rs"]
+mod test_digest;
 #[cfg(test)]
 #[path = "statements/tests.rs"]
 mod tests;

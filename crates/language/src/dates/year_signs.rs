@@ -3,9 +3,8 @@
 //! Words: `dates.told.*` in the lexicon.
 
 use super::{counts_something, names, year_number};
-use crate::function_words::{AND, BETWEEN};
 use crate::lexer::Lexeme;
-use crate::lexicon::Words;
+use crate::lexicon::{AND, BETWEEN, Words};
 use crate::tokens;
 
 static DETERMINERS: Words = Words::of("dates.told.determiner");

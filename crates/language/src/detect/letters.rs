@@ -41,7 +41,7 @@ pub(super) fn look_english(words: &[&String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regression::{Column, fit};
+    use crate::test_regression::{Column, fit};
     use corroborate_labelled as labelled;
 
     type Runs = Vec<Vec<String>>;

@@ -119,7 +119,7 @@ fn sounds_ahead(word: &str) -> impl Iterator<Item = Sound> {
 }
 
 #[cfg(test)]
-mod learning;
+mod test_training;
 
 #[cfg(test)]
 mod tests {

@@ -5,10 +5,9 @@
 use super::units::ParsedUnit;
 use super::values::Value;
 use super::{Comparator, NumberWithUnit, Quantity, Reader, Unit, comparators};
-use crate::function_words::AND_OR_Y;
 use crate::has_cyrillic;
 use crate::lexer::{Kind, Lexeme};
-use crate::lexicon::Words;
+use crate::lexicon::{AND_OR_Y, Words};
 
 /// Joining words after a hyphen: "5- to 10-year-olds".
 static JOINING_WORDS: Words = Words::of("numbers.ranges.joining");

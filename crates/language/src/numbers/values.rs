@@ -2,10 +2,9 @@
 
 use super::{Quantity, Reader, Unit, comparators, units, words};
 use crate::dates::names;
-use crate::function_words::AND;
 use crate::has_cyrillic;
 use crate::lexer::{Kind, Lexeme};
-use crate::lexicon::Words;
+use crate::lexicon::{AND, Words};
 use crate::numbers::{Comparator, is_a_rough_scale};
 
 /// Endings of ranks in digits: "5-й".

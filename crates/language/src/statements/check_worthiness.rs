@@ -106,4 +106,4 @@ fn signs(text: &str, language: Option<&str>) -> f64 {
 }
 
 #[cfg(test)]
-mod learning;
+mod test_training;

@@ -11,13 +11,6 @@ fn a_pronoun_is_the_one_name_that_the_sentence_before_is_about() {
         ("On Friday, Tim Cook opened the show.", "He praised the team.", "Tim Cook praised the team."),
         ("Former chancellor Angela Merkel spoke.", "Her party lost.", "Angela Merkel's party lost."),
         ("В воскресенье Николя Саркози выпустил заявление.", "Он осудил убийства.", "Николя Саркози осудил убийства."),
-        ("Greece and Cyprus signed a deal.", "They will lay a cable.", "Greece and Cyprus will lay a cable."),
-        ("Zelensky met Macron in Paris.", "They signed a deal.", "Zelensky and Macron signed a deal."),
-        (
-            "Владимир Путин и Александр Лукашенко встретились.",
-            "Они подписали договор.",
-            "Владимир Путин и Александр Лукашенко подписали договор.",
-        ),
     ] {
         assert_eq!(resolved(before, sentence).as_deref(), Some(expected), "{before}");
     }

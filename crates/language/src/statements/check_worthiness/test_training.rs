@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{ALWAYS, ENGLISH, Weights, grams, of_kind, share, weighed};
-use crate::regression::{Column, fit};
 use crate::statements::statements;
+use crate::test_regression::{Column, fit};
 use corroborate_labelled as labelled;
 
 /// Whether annotators found it check-worthy.
