@@ -1,13 +1,10 @@
-//! Counts negations and knows opposites.
+//! Counts negations.
 //!
 //! Texts whose counts differ in parity probably deny each other. To add a language: its `negation.tsv`.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
+use super::gazetteer;
 use super::lexer::{Kind, Lexeme, lex};
 use super::lexicon::Words;
-use super::{gazetteer, is_cyrillic, lexicon, tokens};
 
 /// Words that end the scope of a negation.
 static CLAUSE_OPENERS: Words = Words::of("negation.clause_opening");
@@ -71,41 +68,9 @@ fn is_name(lexeme: &Lexeme<'_>) -> bool {
     lexeme.text.starts_with(char::is_uppercase) && gazetteer::lookup(&words).is_some()
 }
 
-/// Stem → pairs and sides.
-static SIDES: LazyLock<HashMap<String, Vec<(&'static str, bool)>>> = LazyLock::new(|| {
-    let mut map: HashMap<String, Vec<(&'static str, bool)>> = HashMap::new();
-    for entry in lexicon::entries("negation.opposite") {
-        let Some((pair, side)) = entry.value.split_once(' ') else { continue };
-        let side = (pair, side == "right");
-        let languages: &[Option<&str>] =
-            if entry.form.chars().any(is_cyrillic) { &[Some("ru"), Some("uk")] } else { &[Some("en")] };
-        for language in languages {
-            let stems = tokens::tokens(entry.form, *language).into_iter().map(|token| token.stem);
-            for stem in stems.chain([entry.form.to_owned()]) {
-                let sides = map.entry(stem).or_default();
-                if !sides.contains(&side) {
-                    sides.push(side);
-                }
-            }
-        }
-    }
-    map
-});
-
-/// Whether two stems (see [`super::tokens`]) are opposites, also across languages: rise and fall, победил и проиграл.
-pub fn antonyms(a_stem: &str, b_stem: &str) -> bool {
-    let (Some(a), Some(b)) = (SIDES.get(a_stem), SIDES.get(b_stem)) else { return false };
-    // "lose" is on both sides.
-    let opposite = |(pair, side): &(&'static str, bool)| {
-        b.contains(&(*pair, !*side)) && !b.contains(&(*pair, *side)) && !a.contains(&(*pair, !*side))
-    };
-    a.iter().any(opposite)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stemming::stem;
 
     fn count(text: &str) -> usize {
         negations(text, None)
@@ -148,20 +113,5 @@ mod tests {
         ] {
             assert_eq!(count(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn opposites_meet_in_and_across_languages() {
-        let opposite = |a: &str, la: &str, b: &str, lb: &str| antonyms(&stem(a, Some(la)), &stem(b, Some(lb)));
-        assert!(opposite("rose", "en", "fell", "en"));
-        assert!(opposite("increases", "en", "decreased", "en"));
-        assert!(opposite("вырос", "ru", "упал", "ru"));
-        assert!(opposite("выросла", "ru", "снизилась", "ru"));
-        assert!(opposite("зросла", "uk", "впала", "uk"));
-        assert!(opposite("won", "en", "проиграл", "ru"));
-        assert!(opposite("fell", "en", "rose", "en"));
-        assert!(!opposite("rose", "en", "grew", "en"));
-        assert!(!opposite("rose", "en", "banned", "en"));
-        assert!(!antonyms("", "x"));
     }
 }

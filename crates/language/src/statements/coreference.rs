@@ -3,7 +3,6 @@
 //! An uncertain pronoun stays, because a wrong person is worse than a dependent claim.
 
 use super::is_question;
-use crate::dates::names::is_calendar_word;
 use crate::entities::kind::EntityKind;
 use crate::entities::{Entity, entities};
 use crate::lexicon::Words;
@@ -30,14 +29,13 @@ struct Pronoun {
     kinds: &'static [EntityKind],
     gender: Option<Gender>,
     possessive: bool,
-    plural: bool,
 }
 
 impl Pronoun {
     fn of(word: &str) -> Option<Self> {
         const PEOPLE: &[EntityKind] = &[EntityKind::Person];
         const THINGS: &[EntityKind] = &[EntityKind::Org, EntityKind::Misc, EntityKind::Loc];
-        let one = |kinds, gender, possessive| Some(Self { kinds, gender, possessive, plural: false });
+        let one = |kinds, gender, possessive| Some(Self { kinds, gender, possessive });
         match word {
             "he" | "он" | "він" => one(PEOPLE, Some(Gender::Masculine), false),
             "she" | "она" | "вона" => one(PEOPLE, Some(Gender::Feminine), false),
@@ -45,7 +43,6 @@ impl Pronoun {
             "her" => one(PEOPLE, Some(Gender::Feminine), true),
             "it" => one(THINGS, None, false),
             "its" => one(THINGS, None, true),
-            "they" | "они" | "вони" => Some(Self { kinds: &[], gender: None, possessive: false, plural: true }),
             _ => None,
         }
     }
@@ -59,8 +56,7 @@ pub(super) fn resolve(sentence: &str, context: &[String], language: Option<&str>
     if word == "it" && is_expletive(rest) {
         return None;
     }
-    let name =
-        if pronoun.plural { both(context.last()?, language)? } else { antecedent(context, &pronoun, language)?.text };
+    let name = antecedent(context, &pronoun, language)?.text;
     // An oblique name cannot be the subject.
     if has_cyrillic(&name) && pronoun.possessive || has_cyrillic(sentence) != has_cyrillic(&name) {
         return None;
@@ -119,42 +115,6 @@ fn is_subject(sentence: &str, name: &Entity) -> bool {
 fn is_preposition(word: &str) -> bool {
     static WORDS: Words = Words::of("statements.coreference.preposition");
     WORDS.has(word)
-}
-
-static TITLES: Words = Words::of("statements.coreference.titles");
-
-/// "They" are both.
-static MEETING_WORDS: Words = Words::of("statements.coreference.meeting");
-
-/// Returns two names: "Greece and Cyprus", "Zelensky met Macron". With more people "they" is ambiguous.
-fn both(sentence: &str, language: Option<&str>) -> Option<String> {
-    let names = entities(sentence, language, &[]);
-    let (first, second) = (names.first()?, names.get(1)?);
-    let start = sentence.find(&first.text)?;
-    let end = start + first.text.len();
-    let next = end + sentence.get(end..)?.find(&second.text)?;
-    let between = cut(sentence, end, next).trim();
-    let cyrillic = has_cyrillic(sentence);
-    let and = if cyrillic { ["и", "та", "і", "й"].contains(&between) } else { between == "and" };
-    let meet = !cyrillic && first.kind == EntityKind::Person && MEETING_WORDS.has(between);
-    let head = start == 0 || TITLES.has(cut(sentence, 0, start).trim());
-    // Others: "Brazil and Argentina fans clashed", "met Joe Biden's wife".
-    let behind = cut(sentence, next + second.text.len(), sentence.len());
-    let follows = verbs::words(behind).into_iter().next().unwrap_or_default();
-    let is_whole = behind.starts_with([' ', '.', ',']) || behind.is_empty();
-    let goes_on = follows.is_empty() || behind.starts_with(['.', ',']);
-    let acts = if cyrillic { verbs::is_past_cyrillic(&follows) } else { verbs::is_finite(&follows) };
-    let is_theirs =
-        is_whole && (goes_on || if and { acts } else { is_preposition(&follows) || is_calendar_word(&follows) });
-    // A surname may have no known kind.
-    let both_people = first.kind == EntityKind::Person && (meet || and) && second.kind == EntityKind::Misc;
-    let alike = both_people
-        || first.kind == second.kind
-            && matches!(first.kind, EntityKind::Person | EntityKind::Org | EntityKind::Loc)
-            && names.iter().filter(|name| name.kind == first.kind && name.kind != EntityKind::Loc).count() <= 2;
-    let upright = !cyrillic || !(oblique(&first.text) || oblique(&second.text));
-    let joint = if cyrillic { between } else { "and" };
-    (head && alike && upright && is_theirs && (and || meet)).then(|| format!("{} {joint} {}", first.text, second.text))
 }
 
 /// Names with a known gender; others may have either.
@@ -221,5 +181,5 @@ fn male_genitive(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "coreference_tests.rs"]
+#[path = "test_coreference.rs"]
 mod tests;

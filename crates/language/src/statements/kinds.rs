@@ -23,9 +23,6 @@ static OWN_VIEW: Pattern = Pattern::of(
 
 static WISHES: Words = Words::of("statements.kinds.wishes");
 
-/// Attitude before a clause; the clause is judged alone.
-static ATTITUDE: Pattern = Pattern::of("^{statements.kinds.attitude}, (.+)$");
-
 /// "should", "нужно": an obligation is no fact.
 static OBLIGATION: Pattern =
     Pattern::of(r"(?-u:\b){statements.kinds.ought@latin}(?-u:\b)|(?:^|\s){statements.kinds.ought@cyrillic}(?:\s|$)");
@@ -58,19 +55,6 @@ pub(super) struct KindJudgement {
 pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> KindJudgement {
     let all = tokens::tokens(sentence, language);
     let plain = |kind| KindJudgement { kind, factual_part: None };
-    if let Some(rest) = ATTITUDE.captures(sentence).and_then(|found| found.get(1)) {
-        let rest = super::capitalised(rest.as_str());
-        let judged = judge(&rest, language, resolved);
-        return KindJudgement { factual_part: Some(judged.factual_part.unwrap_or(rest)), ..judged };
-    }
-    if let Some(rest) = without_aside(sentence) {
-        return match judge(&rest, language, resolved) {
-            KindJudgement { kind: ClaimKind::Factual, factual_part } => {
-                KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(factual_part.unwrap_or(rest)) }
-            }
-            judged => judged,
-        };
-    }
     if let Some(view) = OWN_VIEW.find(sentence) {
         // "I think it opened in 1991" is checkable without the frame.
         let rest = after_frame(sentence, view.end());
@@ -83,9 +67,6 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> K
             Some(rest) => KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(rest) },
             None => plain(ClaimKind::Opinion),
         };
-    }
-    if let Some(split) = two_clauses(sentence, language) {
-        return split;
     }
     if let Some(position) = judging_position(&all).filter(|_| !COUNTED_SUPERLATIVE.is_match(sentence)) {
         if let Some(factual) = without_judgement(sentence, &all, position) {
@@ -106,29 +87,6 @@ pub(super) fn judge(sentence: &str, language: Option<&str>, resolved: bool) -> K
 
 fn judges(text: &str, language: Option<&str>) -> bool {
     judging_position(&tokens::tokens(text, language)).is_some()
-}
-
-/// The text after them is the view.
-static VIEW_VERBS: Parts = Parts::of("statements.kinds.verbal");
-
-/// "As president"
-static OPENING_WORDS: Words = Words::of("statements.kinds.opening");
-
-/// Removes an aside: "Elon Musk, in my opinion the greatest man alive, bought Twitter".
-///
-/// Without a comma the view may begin the clause: "As president, I believe the bill, signed in May, failed".
-fn without_aside(sentence: &str) -> Option<String> {
-    let found = OWN_VIEW.find(sentence)?;
-    let view = found.as_str().trim_end_matches([',', ' ']);
-    let (before, behind) = (sentence.get(..found.start())?, sentence.get(found.start() + view.len()..)?);
-    let opens = if view.starts_with(',') { before } else { before.trim_end().strip_suffix(',')? };
-    let first = opens.split_whitespace().next()?.to_lowercase();
-    let (aside, rest) = behind.split_once(',')?;
-    let view = view.trim_start_matches([',', ' ']).to_lowercase();
-    let goes_on = ["that ", "что ", "що "].iter().any(|word| rest.trim_start().starts_with(word));
-    let begins_the_clause =
-        goes_on || !aside.trim().is_empty() && (VIEW_VERBS.begins(&view) || OPENING_WORDS.has(&first));
-    (!begins_the_clause && rest.split_whitespace().count() >= 2).then(|| format!("{opens}{rest}"))
 }
 
 /// Possibility or future.
@@ -228,40 +186,6 @@ fn without_judgement(sentence: &str, all: &[Token], position: usize) -> Option<S
 
 fn judges_after(rest: &[&Token]) -> bool {
     rest.iter().any(|token| JUDGING_WORDS.has(&token.text))
-}
-
-/// Splits off a checkable clause: "Born in 1952, and he is an awful president".
-fn two_clauses(sentence: &str, language: Option<&str>) -> Option<KindJudgement> {
-    static JOINTS: Parts = Parts::of("statements.kinds.joint");
-    let (joint, at) = JOINTS.first_in(sentence)?;
-    // The pronoun belongs to the second clause.
-    let length = if joint.starts_with(" and ") { " and ".len() } else { joint.len() };
-    let (first, second) = (sentence.get(..at)?, sentence.get(at + length..)?);
-    let words = |clause: &str| clause.split_whitespace().count();
-    let opinion =
-        |clause: &str| OWN_VIEW.is_match(clause) || (judges(clause, language) && clause_is_opinion(clause, language));
-    let judged_second = opinion(second);
-    if opinion(first) == judged_second {
-        return None;
-    }
-    let (checkable, aside) = if judged_second { (first, second) } else { (second, first) };
-    if words(checkable) < 3 || words(aside) < 2 {
-        return None;
-    }
-    let checkable = if judged_second { first.to_owned() } else { super::capitalised(second) };
-    let all = tokens::tokens(&checkable, language);
-    if is_vague(&all) {
-        return None;
-    }
-    let stop = if checkable.ends_with(['.', '!', '?']) { "" } else { "." };
-    Some(KindJudgement { kind: ClaimKind::Mixed, factual_part: Some(format!("{checkable}{stop}")) })
-}
-
-fn clause_is_opinion(clause: &str, language: Option<&str>) -> bool {
-    let all = tokens::tokens(clause, language);
-    judging_position(&all).is_some_and(|position| {
-        is_predicate(clause, &all, position) && without_judgement(clause, &all, position).is_none()
-    })
 }
 
 static PRONOUNS: Words = Words::of("statements.kinds.pronouns");

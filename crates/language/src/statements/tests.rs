@@ -37,53 +37,13 @@ fn kinds_as_the_scoring_rules_say() {
         ("He did it", ClaimKind::Ambiguous, "He did it"),
         ("Вакцины вызывают аутизм", ClaimKind::Factual, "Вакцины вызывают аутизм"),
         ("Київ — столиця України", ClaimKind::Factual, "Київ — столиця України"),
-        ("Putin was born in 1952, and he is an awful president", ClaimKind::Mixed, "Putin was born in 1952."),
         ("Vaccines cause autism", ClaimKind::Factual, "Vaccines cause autism"),
         ("Forcings combined show good correlation", ClaimKind::Factual, "Forcings combined show good correlation"),
         ("Doctors say that children should sleep", ClaimKind::Factual, "Doctors say that children should sleep"),
-        (
-            "Elon Musk, in my opinion the greatest man alive, bought Twitter for $44 billion.",
-            ClaimKind::Mixed,
-            "Elon Musk bought Twitter for $44 billion.",
-        ),
-        ("The Kakhovka dam, I believe, broke in June 2023.", ClaimKind::Mixed, "The Kakhovka dam broke in June 2023."),
-        (
-            "Каховская ГЭС, я думаю, взорвана в июне 2023 года.",
-            ClaimKind::Mixed,
-            "Каховская ГЭС взорвана в июне 2023 года.",
-        ),
-        (
-            "Так как решает президент, я думаю, что суд закроют в 2024 году.",
-            ClaimKind::Opinion,
-            "Так как решает президент, я думаю, что суд закроют в 2024 году.",
-        ),
-        (
-            "As president, I believe the bill, signed in May, failed",
-            ClaimKind::Opinion,
-            "As president, I believe the bill, signed in May, failed",
-        ),
-        (
-            "As president, in my opinion the bill, signed in May, failed",
-            ClaimKind::Opinion,
-            "As president, in my opinion the bill, signed in May, failed",
-        ),
-        (
-            "Honestly, Tesla sold 1.8 million cars in 2023 and they look awful.",
-            ClaimKind::Mixed,
-            "Tesla sold 1.8 million cars in 2023.",
-        ),
-        ("Sadly, Mariupol was destroyed in 2022.", ClaimKind::Factual, "Mariupol was destroyed in 2022."),
-        ("Honestly, this film is boring.", ClaimKind::Opinion, "This film is boring."),
         ("I believe Russia blew up the Kakhovka dam.", ClaimKind::Mixed, "Russia blew up the Kakhovka dam."),
         ("I think Trump will win.", ClaimKind::Opinion, "I think Trump will win."),
         ("Я думаю, что Россия взорвала Каховскую ГЭС.", ClaimKind::Mixed, "Россия взорвала Каховскую ГЭС."),
         ("На мою думку, Росія підірвала Каховську ГЕС.", ClaimKind::Mixed, "Росія підірвала Каховську ГЕС."),
-        ("Росія втратила 700 тис. солдатів — і це ганьба.", ClaimKind::Mixed, "Росія втратила 700 тис. солдатів."),
-        (
-            "К сожалению, в Мариуполе погибли 25 тысяч человек.",
-            ClaimKind::Factual,
-            "В Мариуполе погибли 25 тысяч человек.",
-        ),
         ("Ну и дела", ClaimKind::Ambiguous, "Ну и дела"),
         ("I want to buy the 2016 key", ClaimKind::Opinion, "I want to buy the 2016 key"),
     ] {
@@ -130,10 +90,6 @@ fn a_text_becomes_self_contained_claims() {
     assert!(
         texts("Joe Biden met Donald Trump in Washington. He won the election in 2020 by a margin.")[1]
             .starts_with("He won")
-    );
-    assert_eq!(
-        texts("A photo of a flood is being shared on social media as the aftermath of the storm in Florida."),
-        ["The aftermath of the storm in Florida."]
     );
     assert_eq!(texts("Viral posts claim that vaccines contain microchips."), ["Vaccines contain microchips."]);
     assert_eq!(texts("Утверждается, что вакцины содержат чипы."), ["Вакцины содержат чипы."]);
@@ -273,7 +229,6 @@ fn person_gets_no_pronoun_of_a_thing() {
             "• Умер актёр Владимир Симонов\n• Ставка снижена до 16,5%\n• Пострадали 12 человек при взрыве газа",
             "Симонов. ",
         ),
-        ("Viral posts claim that Zelensky bought a villa in London, but this is fake.", "fake"),
     ] {
         let found = texts(text);
         assert!(found.iter().all(|claim| !claim.contains(wrong)), "{found:#?}");
