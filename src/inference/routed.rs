@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use crate::judging::caps::capped;
 use crate::judging::profile::EmbeddingSpace;
-use crate::judging::relevance::lexical_relevance;
+use crate::judging::coverage::lexical_relevance;
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::judging::caps::capped;
-use crate::judging::relevance::lexical_relevance;
+use crate::judging::coverage::lexical_relevance;
 use crate::judging::stance;
 
 use super::{InferenceError, Judgement, Pair, Reranker, StanceModel, counted};

@@ -15,12 +15,11 @@ use chrono::{DateTime, Utc};
 use corroborate_domain::evidence::{JudgedPassage, MatchedReview};
 use corroborate_domain::result::{BorneOut, Correction};
 use corroborate_domain::verdict::{Apply, CorrectionType, Relation, Stance, Verdict};
-use corroborate_language::{cut, negation};
 
 use super::cited_text::{Source, hold_in_its_place};
 use super::fact_checks::{self, ReviewFinding};
 use super::numbers::{self, NumberCheck};
-use super::profile::{SentenceProfile, TextProfile};
+use super::profile::{SentenceProfile, TextProfile, Word};
 use super::scoring::Scoring;
 use super::stance;
 use super::verdicts::Assessment;
@@ -267,12 +266,7 @@ fn is_stated_by_rule(text: &TextProfile, passage: &TextProfile, is_figure: bool)
 fn is_stated_in(text: &TextProfile, passage: &TextProfile) -> bool {
     let mut about =
         by_coverage(text, passage).into_iter().filter(|(_, coverage)| *coverage >= MIN_TEXT_SHARE).peekable();
-    let states = |sentence: &SentenceProfile| {
-        let own = cut(&passage.text, sentence.start, sentence.end);
-        !sentence.question
-            && crate::polarity::agree_in_denial(text, sentence)
-            && negation::negations(own, passage.language.as_deref()) % 2 == text.negations % 2
-    };
+    let states = |sentence: &SentenceProfile| !sentence.question && sentence.denials % 2 == text.negations % 2;
     about.peek().is_some() && about.all(|(sentence, _)| states(sentence))
 }
 
@@ -295,7 +289,7 @@ fn by_coverage<'a>(claim: &TextProfile, passage: &'a TextProfile) -> Vec<(&'a Se
 fn quotable_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<String> {
     by_coverage(claim, passage).into_iter().find_map(|(sentence, coverage)| {
         let text = passage.text.get(sentence.start..sentence.end)?.trim();
-        let is_about_claim = coverage >= MIN_CLAIM_SHARE && crate::polarity::shares_more_than_names(claim, sentence);
+        let is_about_claim = coverage >= MIN_CLAIM_SHARE && shares_more_than_names(claim, sentence);
         if !is_about_claim || sentence.question || text.is_empty() || text.chars().count() > MAX_QUOTED_CHARS {
             return None;
         }
@@ -304,6 +298,13 @@ fn quotable_sentence(claim: &TextProfile, passage: &TextProfile) -> Option<Strin
             text == claim.text.trim() || stance::agreement_stance(claim, &own, 0.0).entail >= stance::MIN_SIDE;
         (!repeats && is_stated_in(&own, passage)).then(|| text.to_owned())
     })
+}
+
+/// Whether a word other than a name is shared; always true for a claim of names only.
+fn shares_more_than_names(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let is_name = |word: &&Word| claim.name_stems.iter().flatten().any(|name| *name == word.stem);
+    let mut others = claim.words.iter().filter(|word| !is_name(word)).peekable();
+    others.peek().is_none() || others.any(|word| sentence.stems.binary_search(&word.stem).is_ok())
 }
 
 /// The text with the first whole-word occurrence of `from` replaced.

@@ -1,5 +1,6 @@
-//! Share of a claim's words that another text has.
+//! Share of a claim's words that another text has, and relevance by words, without a model.
 
+use super::agreement;
 use super::names::Names;
 use super::profile::{SentenceProfile, TextProfile, Word};
 
@@ -63,4 +64,26 @@ fn share(claim: &TextProfile, found: impl Fn(&Word) -> bool) -> f64 {
     let all: f64 = claim.words.iter().map(|word| word.weight).sum();
     let held: f64 = claim.words.iter().filter(|word| found(word)).map(|word| word.weight).sum();
     if all > 0.0 { held / all } else { 0.0 }
+}
+
+/// Words carry the subject, names separate similar events, and hashed words add inflections and transliterated names.
+const WORDS: f64 = 0.5;
+const NAMES: f64 = 0.25;
+const MEANING: f64 = 0.25;
+
+/// A passage on topic has about 0.5, because most of its words are not the claim's.
+const COSINE_SCALE: f64 = 1.6;
+
+/// Relevance of a passage to a claim, 0–1.
+pub fn lexical_relevance(claim: &TextProfile, passage: &TextProfile) -> f64 {
+    let names = Names::new(claim, passage);
+    let words = coverage_with(claim, passage, &names);
+    let meaning = (COSINE_SCALE * agreement::cosine(claim, passage)).clamp(0.0, 1.0);
+    let relevance = if claim.entities.is_empty() {
+        // Without names the other parts share the weight.
+        (WORDS * words + MEANING * meaning) / (WORDS + MEANING)
+    } else {
+        WORDS * words + NAMES * names.found() + MEANING * meaning
+    };
+    relevance.clamp(0.0, 1.0)
 }

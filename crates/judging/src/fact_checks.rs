@@ -9,11 +9,9 @@ use corroborate_domain::evidence::{MatchedReview, StanceProbabilities};
 use corroborate_domain::verdict::{RatingClass, Relation};
 
 use super::coverage::coverage;
-use super::names::{has_name, same_names};
+use super::names::{has_name, in_order, same_names};
 use super::numbers;
-use super::polarity::{antonym_between, negated};
 use super::profile::TextProfile;
-use super::roles::swapped_roles;
 
 /// Minimum share of each claim's words in the other: all, but for rounding. One other word may be another person or office
 /// ("the wife of the king", "the minister of defence").
@@ -89,19 +87,18 @@ pub fn relation(ours: &TextProfile, reviewed: &TextProfile) -> (Relation, f64) {
         && backward >= MIN_SAME_COVERAGE
         && !figures_differ(ours, reviewed)
         && same_names(ours, reviewed)
-        && !swapped_roles(ours, reviewed);
+        && in_order(ours, reviewed);
     if one_claim {
-        let negated = negated(ours) != negated(reviewed);
-        let antonyms = antonym_between(ours, reviewed);
-        return match (negated, antonyms) {
-            (false, false) => (Relation::Same, similarity),
-            (true, false) => (Relation::Opposite, similarity),
-            // An antonym is no plain negation ("rose"/"fell" leaves "stayed"), and two reversals are unclear.
-            _ => (Relation::Related, similarity),
-        };
+        let relation = if is_negated(ours, reviewed) { Relation::Opposite } else { Relation::Same };
+        return (relation, similarity);
     }
     let relation = if similarity >= MIN_RELATED_SIMILARITY { Relation::Related } else { Relation::Other };
     (relation, similarity)
+}
+
+/// Whether only one text denies; two denials cancel.
+fn is_negated(ours: &TextProfile, reviewed: &TextProfile) -> bool {
+    ours.negations % 2 != reviewed.negations % 2
 }
 
 /// Whether the other text has every name, also as plain words, because a sentence's first word is not marked as a name.
@@ -129,7 +126,7 @@ pub fn relation_by_meaning(
     let (by_words, similarity) = relation(ours, reviewed);
     let entailed = judged.weaker(|one| one.entail);
     let contradicted = judged.weaker(|one| one.contradict);
-    let is_negated = negated(ours) != negated(reviewed);
+    let is_negated = is_negated(ours, reviewed);
     match by_words {
         Relation::Same if contradicted >= MIN_REVERSAL => return (Relation::Related, similarity),
         Relation::Same | Relation::Opposite => return (by_words, similarity),
@@ -138,8 +135,7 @@ pub fn relation_by_meaning(
     let may_be_one = !figures_differ(ours, reviewed)
         && names_meet(ours, reviewed)
         && names_meet(reviewed, ours)
-        && !swapped_roles(ours, reviewed)
-        && !antonym_between(ours, reviewed);
+        && in_order(ours, reviewed);
     let (forward, backward) = (coverage(ours, reviewed), coverage(reviewed, ours));
     let is_near_copy = forward.max(backward) >= MIN_ONE_WAY || forward.min(backward) >= MIN_BOTH_WAYS;
     let enough = if is_near_copy { MIN_NEAR_COPY_ENTAILMENT } else { MIN_SAME_ENTAILMENT };

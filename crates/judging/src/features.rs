@@ -37,7 +37,7 @@ pub(super) fn groups_of<'a>(passages: &[&'a JudgedPassage], stance: Stance) -> B
         .collect()
 }
 
-/// Whether the passage has a newer, larger total or newer level. Only [`super::numbers::apply`] leaves a differing
+/// Whether the passage has a newer, larger total. Only [`super::numbers::apply`] leaves a differing
 /// number below the refuting contradiction.
 pub fn is_running_total(passage: &JudgedPassage) -> bool {
     passage.num_ok == Some(false)

@@ -82,7 +82,7 @@ pub fn ground(claim: &TextProfile, text: &TextProfile) -> Result<Grounding, Grou
     let stems: Vec<&str> =
         in_order(&claim.sentences).filter(|stem| words.iter().any(|word| word.stem == *stem)).collect();
     let is_verbatim = |sentence: &SentenceProfile| {
-        let same_denials = sentence.denials.len() % 2 == claim.negations % 2;
+        let same_denials = sentence.denials % 2 == claim.negations % 2;
         same_denials && !sentence.question && follows(&stems, sentence)
     };
     Ok(Grounding { coverage, verbatim: text.sentences.iter().any(is_verbatim) })

@@ -5,7 +5,6 @@
 
 mod english;
 mod portuguese;
-mod rendering;
 mod russian;
 mod sentence;
 mod ukrainian;
@@ -205,6 +204,32 @@ fn cited(
         .map(|(n, passage)| format!("{} [{n}]", labels::domain(&passage.domain, reader)))
         .collect();
     reader.list(&sources)
+}
+
+impl ReaderLanguage {
+    fn render(self, sentence: Sentence<'_>) -> String {
+        match self {
+            Self::English => english::render(sentence),
+            Self::Russian => russian::render(sentence),
+            Self::Ukrainian => ukrainian::render(sentence),
+            Self::Portuguese => portuguese::render(sentence),
+        }
+    }
+
+    /// "a, b and c".
+    fn list(self, items: &[String]) -> Option<String> {
+        let and = match self {
+            Self::English => "and",
+            Self::Russian => "и",
+            Self::Ukrainian => "та",
+            Self::Portuguese => "e",
+        };
+        match items {
+            [] => None,
+            [one] => Some(one.clone()),
+            [first @ .., last] => Some(format!("{} {and} {last}", first.join(", "))),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -30,9 +30,6 @@ pub fn in_russian(profile: &TextProfile) -> TextProfile {
         sentence.stems.sort_unstable();
         sentence.stems.dedup();
         sentence.words.iter_mut().for_each(|word| map_stem(&mut word.stem));
-        for denial in &mut sentence.denials {
-            denial.reached.iter_mut().chain(&mut denial.denied).for_each(map_stem);
-        }
     }
     shared
 }

@@ -1,18 +1,23 @@
 //! Judging: evidence in, assessment out. Pure: no I/O, no async, no clock, no model.
 //!
-//! `docs/scoring.md` defines the rules. Each is one function here, with a table test and a property test. A claim
-//! passes through these modules:
+//! `docs/scoring.md` defines the rules. From passage to verdict, each step is one file or folder:
 //!
-//! * Texts: [`profile`], [`credibility`], [`quality`], [`agreement`], [`kindred`] (Russian and Ukrainian),
-//!   [`grounding`] (claims that a language model extracted).
-//! * Passages: [`stance`], [`caps`], [`numbers`], `polarity`, `roles`, [`independence`], [`ratings`], [`fact_checks`],
-//!   [`features`], [`sufficiency`], [`adjudication`].
-//! * Verdict: [`decision`], [`verdicts`], [`citations`].
-//! * Output: [`justification`], [`cited_text`], [`correction`], [`summaries`], [`vocabularies`], [`labels`].
-//! * Measuring: [`evaluation`] and [`calibration`].
+//! 1. [`profile`] analyses claim and passage: words, names, figures, dates, denials. [`kindred`] maps Ukrainian words to
+//!    Russian ones.
+//! 2. [`coverage`] and [`agreement`] compare their words, names and meaning.
+//! 3. The NLI model's probabilities come from outside. [`stance`] replaces them for languages that it does not read.
+//! 4. [`caps`] limits them for another time; [`numbers`] compares figures and dates; [`adjudication`] adds a language
+//!    model's stance.
+//! 5. [`independence`] groups copies. [`credibility`], [`quality`] and [`out_of_context`] rate sources and passages.
+//! 6. [`features`] and [`decision`] turn the groups into a posterior; [`fact_checks`] (with [`ratings`]) goes before it.
+//! 7. [`verdicts`] states verdict, notes, score and tier; [`citations`] chooses the cited passages.
+//!
+//! Around it: [`sufficiency`] decides whether stored evidence is enough, [`grounding`] and [`cited_text`] check texts of a
+//! language model, [`justification`], [`correction`], [`summaries`], [`explanations`], [`labels`] and [`vocabularies`]
+//! write for readers, [`evaluation`] and [`calibration`] measure.
 //!
 //! All inputs are arguments; nothing here searches, fetches or stores. To add a rule, write a pure function in the file
-//! of its subject. Add its constant with reason and source, a row in the table test, and a property.
+//! of its subject, measure it on a set that it was not written for, and add a row to the table test, and a property.
 
 pub mod adjudication;
 pub mod agreement;
@@ -37,11 +42,9 @@ pub mod names;
 pub mod numbers;
 pub mod out_of_context;
 pub mod plain;
-mod polarity;
 pub mod profile;
 pub mod quality;
 pub mod ratings;
-pub mod relevance;
 mod roles;
 pub mod scoring;
 pub mod stance;
@@ -50,13 +53,9 @@ pub mod summaries;
 pub mod verdicts;
 pub mod vocabularies;
 
-#[cfg(test)]
-mod inflected;
-#[cfg(test)]
-mod measured;
-#[cfg(test)]
-mod needed;
 #[doc(hidden)]
 pub mod samples;
 #[cfg(test)]
-mod worked_examples;
+mod test_data;
+#[cfg(test)]
+mod test_worked_examples;

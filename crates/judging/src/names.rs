@@ -76,6 +76,12 @@ pub fn same_names(a: &TextProfile, b: &TextProfile) -> bool {
     a.entities.iter().all(|name| has_name(b, name)) && b.entities.iter().all(|name| has_name(a, name))
 }
 
+/// Whether both texts have their shared names in one order: "A sued B" is not "B sued A".
+pub fn in_order(a: &TextProfile, b: &TextProfile) -> bool {
+    let place = |name: &Entity| b.entities.iter().position(|other| same_key(&other.key, &name.key));
+    a.entities.iter().filter_map(place).is_sorted()
+}
+
 /// The only unmatched names, if of one kind and nearly all other words match.
 pub fn differing_names(ours: &TextProfile, theirs: &TextProfile) -> Option<(String, String)> {
     let without = |from: &TextProfile, other: &TextProfile| -> Vec<Entity> {

@@ -5,9 +5,8 @@
 //! changes the model's probabilities. To add a rule, extend a submodule and its table test.
 
 mod dated;
-mod moving;
+pub(crate) mod occasions;
 mod periods;
-pub(crate) mod repeating;
 mod subject;
 
 use chrono::{Datelike as _, TimeDelta};
@@ -19,22 +18,20 @@ use corroborate_language::numbers::{Comparator, Quantity, Unit};
 
 use super::profile::{SentenceProfile, TextProfile};
 use crate::names::Names;
-use crate::polarity::{agree_in_denial, is_about_part};
 
 use dated::date;
-use moving::{has_moved, is_running, lags};
+use occasions::{Occasion, is_running, occasion};
 use periods::periods;
-use repeating::Occasion;
 use subject::Subject;
 
 pub(crate) use dated::{Occasions, Recurrence, recurrence};
-pub(crate) use subject::{has_count, is_of_another_group};
+pub(crate) use subject::has_count;
 
 /// Probability limits if a figure disagrees (`docs/scoring.md`, numbers and dates).
 pub const MIN_REFUTING_CONTRADICTION: f64 = 0.70;
 const MAX_DISAGREEING_ENTAILMENT: f64 = 0.30;
 
-/// Contradiction by a newer, larger total or a newer level: outdated, not refuted. Between the stance threshold (0.5)
+/// Contradiction by a newer, larger total: outdated, not refuted. Between the stance threshold (0.5)
 /// and the refuting one (0.7).
 const RUNNING_TOTAL_CONTRADICTION: f64 = 0.65;
 
@@ -69,7 +66,7 @@ static REPORTING_STEMS: Words = Words::of("figures.reporting");
 pub struct NumberCheck {
     /// True: all aligned figures agree. False: one disagrees. `None`: no figures are aligned.
     pub num_ok: Option<bool>,
-    /// The mismatch is a newer, larger total or newer level, a sign of "outdated".
+    /// The mismatch is a newer, larger total, a sign of "outdated".
     pub newer_total: bool,
     /// The figures that disagree, as written in the claim and in the passage.
     pub mismatch: Option<(String, String)>,
@@ -120,10 +117,8 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
         .into_iter()
         .filter_map(|ours| Some((ours.mention.text.as_str(), date(&ours, claim, passage, &theirs, &subject)?)));
     let mut totals_only = true;
-    // Other figures do not contradict a denial ("is not 6,000 years old") or a statement on a part ("some fell by 5
-    // %").
-    let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
-    let leaves_open = denies || (is_about_part(claim) && !is_about_part(passage));
+    // Other figures do not contradict a denial: "is not 6,000 years old".
+    let leaves_open = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
             FigureMatch::Agreement => check.num_ok = Some(check.num_ok.unwrap_or(true)),
@@ -186,10 +181,8 @@ fn quantity<'a>(
             Some(true) => return Some(FigureMatch::Agreement),
             // "Is not 330 m long" states no other length.
             Some(false)
-                if agree_in_denial(claim, sentence)
+                if sentence.denials % 2 == claim.negations % 2
                     && may_disagree(ours, theirs, claim, passage, sentence)
-                    && is_alone(theirs, passage)
-                    && is_alone(ours, claim)
                     && differing.is_none_or(|(best, _)| closeness > best) =>
             {
                 differing = Some((closeness, theirs));
@@ -206,8 +199,7 @@ fn quantity<'a>(
     {
         return None;
     }
-    let occasion = repeating::occasion(claim, passage);
-    if matches!(occasion, Occasion::Earlier | Occasion::LongAfter) || lags(claim, ours, passage, theirs) {
+    if matches!(occasion(claim, passage), Occasion::Earlier | Occasion::LongAfter) {
         return None;
     }
     let times = claim.reference.zip(passage.reference);
@@ -221,14 +213,6 @@ fn quantity<'a>(
         if is_older && theirs.high < ours.low {
             return None;
         }
-    }
-    // A smaller figure some days later belongs to another day.
-    if occasion == Occasion::Later {
-        return None;
-    }
-    // October's rate does not refute May's.
-    if has_moved(claim, ours, passage, theirs) {
-        return Some(FigureMatch::Total(&theirs.text));
     }
     Some(FigureMatch::Difference(&theirs.text))
 }
@@ -245,17 +229,6 @@ fn same_counted(ours: &Quantity, theirs: &Quantity) -> bool {
     mine == other
         || (is_person(other) && theirs.counted.contains(mine))
         || (is_person(mine) && ours.counted.contains(other))
-}
-
-/// Whether no other figure of its sentence counts the same thing.
-fn is_alone(figure: &Quantity, text: &TextProfile) -> bool {
-    let Some(sentence) = sentence_at(text, figure.start) else { return false };
-    !text.quantities.iter().any(|other| {
-        other.start != figure.start
-            && (sentence.start..sentence.end).contains(&other.start)
-            && other.unit == figure.unit
-            && (figure.unit != Unit::None || figure.counted.is_empty() || same_counted(figure, other))
-    })
 }
 
 fn may_disagree(
@@ -424,8 +397,8 @@ fn sentence_at(passage: &TextProfile, offset: usize) -> Option<&SentenceProfile>
     passage.sentences.iter().find(|sentence| (sentence.start..sentence.end).contains(&offset))
 }
 
-/// Sets c = max(c, 0.7) and e = min(e, 0.3) on a disagreement, before any feature. A newer total or level stays below
-/// the refuting contradiction.
+/// Sets c = max(c, 0.7) and e = min(e, 0.3) on a disagreement, before any feature. A newer total stays below the
+/// refuting contradiction.
 pub fn apply(p: StanceProbabilities, check: &NumberCheck) -> StanceProbabilities {
     if check.num_ok != Some(false) {
         return p;

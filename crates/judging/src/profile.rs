@@ -1,7 +1,7 @@
 //! Analyses a text once: words, names, quantities, dates and denials for all judging rules.
 //!
-//! [`TextProfile::new`] splits the text into sentences, marks names and finds the reach of each denial. The module
-//! never compares texts. To add a property, add a field and fill it in `new`.
+//! [`TextProfile::new`] splits the text into sentences, marks names and counts denials. The module never compares
+//! texts. To add a property, add a field and fill it in `new`.
 
 use std::collections::HashSet;
 
@@ -18,17 +18,6 @@ use corroborate_language::{negation, sentences, stemming, tokens};
 const MAX_TITLE_CHARS: usize = 200;
 
 static DENIALS: Words = Words::of("profile.denial");
-
-/// Nouns after "no" whose denial covers the rest: "no evidence that …".
-static EVIDENCE: Words = Words::of("profile.evidence");
-
-static RETRACTING_WORDS: Words = Words::of("profile.taking_back");
-
-static WHOLE_WORDS: Words = Words::of("profile.whole");
-
-static SKIPPED_WORDS: Words = Words::of("profile.stepping_aside");
-
-static CONCORD: Words = Words::of("profile.concord");
 
 /// A claim or passage; immutable after construction.
 #[derive(Debug, Clone, Default)]
@@ -82,7 +71,7 @@ pub struct SentenceProfile {
     /// Distinct content stems, sorted.
     pub stems: Vec<String>,
     pub words: Vec<SentenceWord>,
-    pub denials: Vec<Denial>,
+    pub denials: usize,
     /// Positions in `entities`.
     pub names: Vec<usize>,
     pub question: bool,
@@ -99,91 +88,9 @@ pub struct SentenceWord {
     pub name: bool,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Denial {
-    /// Content stems in reach within the clause, nearest first.
-    pub reached: Vec<String>,
-    /// The surely denied word; `None` for "not all", or before function words only.
-    pub denied: Option<String>,
-}
-
 /// Whether a word denies. Denials count by parity, not as content, so texts that differ only in them share all words.
 pub fn is_denial(word: &str) -> bool {
     DENIALS.has_ending_of(word) || DENIALS.has(word)
-}
-
-/// Reach in words: an auxiliary, an adverb and the verb with object ("have never been approved for").
-const MAX_REACH: usize = 4;
-
-fn reaches_to_the_end(next: &str) -> bool {
-    EVIDENCE.has(next)
-}
-
-/// "Not only … but also" asserts both.
-fn takes_back(next: &str) -> bool {
-    RETRACTING_WORDS.has(next)
-}
-
-/// "Not all", "not always": a part holds.
-fn leaves_some(next: &str) -> bool {
-    WHOLE_WORDS.has(next)
-}
-
-/// Whether a denial skips the word: "not yet officially approved".
-fn steps_aside(word: &SentenceWord) -> bool {
-    !word.content || word.text.ends_with("ly") || SKIPPED_WORDS.has(&word.text)
-}
-
-/// The denials of a clause. With `concord` the sentence has a plain "не", which "никто" only repeats.
-fn denials(clause: &[SentenceWord], concord: bool) -> impl Iterator<Item = Denial> {
-    clause.iter().enumerate().filter_map(move |(index, word)| {
-        if !is_denial(&word.text) || (concord && is_concord(&word.text)) {
-            return None;
-        }
-        let rest = clause.get(index + 1..).unwrap_or(&[]);
-        let next = rest.first().map_or("", |word| word.text.as_str());
-        if takes_back(next) {
-            return None;
-        }
-        let reach = if reaches_to_the_end(next) { rest.len() } else { MAX_REACH.min(rest.len()) };
-        let reached = rest.get(..reach).unwrap_or(rest);
-        let plain = !leaves_some(next) && !reaches_to_the_end(next);
-        Some(Denial {
-            reached: reached.iter().filter(|word| word.content).map(|word| word.stem.clone()).collect(),
-            denied: reached.iter().find(|word| !steps_aside(word)).filter(|_| plain).map(|word| word.stem.clone()),
-        })
-    })
-}
-
-/// Whether the word repeats a denial: "никто не", "ніколи не".
-fn is_concord(word: &str) -> bool {
-    CONCORD.has(word)
-}
-
-/// Splits at commas, dashes and brackets, which end a denial's reach. Commas inside numbers do not count.
-fn clauses(sentence: &str) -> Vec<&str> {
-    let mut clauses = Vec::new();
-    let mut rest = sentence;
-    let mut from = 0;
-    let mut before = ' ';
-    let mut characters = sentence.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        let after = characters.peek().map_or(' ', |(_, next)| *next);
-        let divides = match c {
-            ',' | ':' => !after.is_ascii_digit(),
-            ';' | '(' | ')' | '—' | '–' => true,
-            '-' => before == ' ' && after == ' ',
-            _ => false,
-        };
-        before = c;
-        if divides && let Some((clause, behind)) = rest.split_at_checked(at + c.len_utf8() - from) {
-            clauses.push(clause);
-            from = at + c.len_utf8();
-            rest = behind;
-        }
-    }
-    clauses.push(rest);
-    clauses
 }
 
 impl TextProfile {
@@ -326,29 +233,22 @@ fn sentence_profile(
 ) -> SentenceProfile {
     let mut stems = Vec::new();
     let mut sentence_words: Vec<SentenceWord> = Vec::new();
-    let mut bounds = Vec::new();
-    for clause in clauses(sentence) {
-        let from = sentence_words.len();
-        for token in tokens::tokens(clause, language) {
-            // Numbers are compared as quantities and dates, not as words.
-            let content = !token.stop && !token.number && !is_denial(&token.text);
-            if content {
-                let letters = stemming::letters_without_ending(&token.text, &token.stem, language).min(8) as f64;
-                let named = token.capitalised && !sentence_words.is_empty();
-                let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
-                words.push(Word { stem: token.stem.clone(), weight });
-                stems.push(token.stem.clone());
-            }
-            // Corrected after the text's names are known.
-            sentence_words.push(SentenceWord { text: token.text, stem: token.stem, content, name: token.capitalised });
+    for token in tokens::tokens(sentence, language) {
+        // Numbers are compared as quantities and dates, not as words.
+        let content = !token.stop && !token.number && !is_denial(&token.text);
+        if content {
+            let letters = stemming::letters_without_ending(&token.text, &token.stem, language).min(8) as f64;
+            let named = token.capitalised && !sentence_words.is_empty();
+            let weight = if named { 1.4 } else { 0.6 + 0.4 * letters / 8.0 };
+            words.push(Word { stem: token.stem.clone(), weight });
+            stems.push(token.stem.clone());
         }
-        bounds.push(from..sentence_words.len());
+        // Corrected after the text's names are known.
+        sentence_words.push(SentenceWord { text: token.text, stem: token.stem, content, name: token.capitalised });
     }
     stems.sort_unstable();
     stems.dedup();
-    let concord = sentence_words.iter().any(|word| is_denial(&word.text) && !is_concord(&word.text));
-    let of_clause = |bound: std::ops::Range<usize>| denials(sentence_words.get(bound).unwrap_or(&[]), concord);
-    let denials: Vec<Denial> = bounds.into_iter().flat_map(of_clause).collect();
+    let denials = negation::negations(sentence, language);
     let question = sentence.trim_end().ends_with('?');
     SentenceProfile { start, end, stems, words: sentence_words, denials, names: Vec::new(), question }
 }
@@ -385,37 +285,6 @@ mod tests {
         let denied = TextProfile::new("Vaccines don't cause autism.", Some("en"), None, &[]);
         assert_eq!(plain.words, denied.words);
         assert_eq!((plain.negations, denied.negations), (0, 1));
-    }
-
-    #[test]
-    fn a_denial_reaches_what_follows_it_in_its_clause() {
-        let denials = |text: &str| TextProfile::new(text, None, None, &[]).sentences[0].denials.clone();
-        let rows: [(&str, &[&str], Option<&str>); 7] = [
-            ("Doctors did not approve the drug.", &["approv", "drug"], Some("approv")),
-            ("Doctors have not yet officially approved it.", &["offici", "approv"], Some("approv")),
-            ("The drug was sold to people who did not ask.", &["ask"], Some("ask")),
-            ("Not all schools closed.", &["school", "close"], None),
-            ("He was not a robber, he came to a meeting.", &["robber"], Some("robber")),
-            ("Он не уличный бандит - он пришел.", &["уличный", "бандит"], Some("уличный")),
-            ("There is no evidence that pills work.", &["evid", "pill", "work"], None),
-        ];
-        for (text, reached, denied) in rows {
-            let found = denials(text);
-            assert_eq!(found.len(), 1, "{text}: {found:?}");
-            assert_eq!(
-                (found[0].reached.iter().map(String::as_str).collect::<Vec<_>>(), found[0].denied.as_deref()),
-                (reached.to_vec(), denied),
-                "{text}"
-            );
-        }
-        assert!(denials("It was not only cheap but good.").is_empty());
-        assert_eq!(denials("Никто не видел пожара.").len(), 1, "a repeated denial is one");
-    }
-
-    #[test]
-    fn a_comma_in_a_number_divides_nothing() {
-        assert_eq!(clauses("Of 1,234 men, two (both old) fell"), ["Of 1,234 men,", " two (", "both old)", " fell"]);
-        assert_eq!(clauses(""), [""]);
     }
 
     #[test]

@@ -3,12 +3,11 @@
 //! [`groups`] joins sources with a common key or near-identical text. All rules count groups, never URLs or domains. To
 //! add a reason, add a key in `keys_of` and its rank in `priority`.
 
-mod channel;
-#[cfg(test)]
-mod measured;
 mod origin;
 mod outlets;
 mod sketch;
+#[cfg(test)]
+mod test_data;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -89,7 +88,7 @@ pub fn groups_of(sources: &[(&str, &Fingerprint)], item: &[ItemText<'_>]) -> Vec
     for (own, text) in (sources.len()..).zip(item) {
         let naming = naming.entry(text.channel).or_insert_with(|| {
             let sources = sources.iter().enumerate();
-            sources.filter(|(_, (source, _))| channel::is_named(source, text.channel)).map(|(index, _)| index).collect()
+            sources.filter(|(_, (source, _))| names_channel(source, text.channel)).map(|(index, _)| index).collect()
         });
         for index in naming {
             union.join(*index, own);
@@ -220,6 +219,26 @@ impl Union {
             *slot = a.min(b);
         }
     }
+}
+
+/// A shorter handle is an ordinary word (Telegram's minimum is five characters).
+const MIN_HANDLE_LETTERS: usize = 5;
+
+/// Whether a text names the channel as `@channel1` or `t.me/channel1`.
+fn names_channel(text: &str, channel: Option<&str>) -> bool {
+    let Some(handle) = channel.and_then(|name| name.trim().strip_prefix('@')).map(str::to_lowercase) else {
+        return false;
+    };
+    let is_of_handle = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if handle.len() < MIN_HANDLE_LETTERS || !handle.chars().all(is_of_handle) {
+        return false;
+    }
+    let text = text.to_lowercase();
+    text.match_indices(&handle).any(|(at, _)| {
+        let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at + handle.len()..).unwrap_or_default());
+        let is_marked = before.ends_with('@') || before.ends_with("t.me/") || before.ends_with("t.me/s/");
+        is_marked && !behind.starts_with(is_of_handle)
+    })
 }
 
 #[cfg(test)]
@@ -486,5 +505,17 @@ mod tests {
             }
             prop_assert_eq!(straight, by_id(&turned));
         }
+    }
+
+    #[test]
+    fn a_handle_names_a_channel_and_a_word_does_not() {
+        let of = |text| names_channel(text, Some("@Zandor_News"));
+        assert!(of("As @zandor_news wrote, the bridge fell."));
+        assert!(of("Джерело: https://t.me/zandor_news/55."));
+        assert!(!of("zandor_news fell"));
+        assert!(!of("See @zandor_news_live."));
+        assert!(!names_channel("@kyiv is a city", Some("@kyiv")));
+        assert!(!names_channel("Zandor News", Some("Zandor News")));
+        assert!(!names_channel("@x", None));
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the time that a text states: on a day, in a year, before, after or since.
 
-use chrono::{Datelike, Months, NaiveDate};
+use chrono::{Months, NaiveDate};
 
 use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::dates::DateMention;
@@ -42,8 +42,6 @@ pub(super) struct Period {
     to: Option<NaiveDate>,
     relation: TimeRelation,
     stated: (NaiveDate, NaiveDate),
-    /// The range that this date ends: "from 2005 to 2021".
-    stretch: Option<(NaiveDate, NaiveDate)>,
     basis: DateBasis,
 }
 
@@ -74,7 +72,7 @@ impl Period {
             TimeRelation::After => (date.end.succ_opt(), None),
             TimeRelation::Since => (Some(date.start), None),
         };
-        Self { from, to, relation, stated: (date.start, date.end), stretch: None, basis: DateBasis::FullDate }
+        Self { from, to, relation, stated: (date.start, date.end), basis: DateBasis::FullDate }
     }
 
     fn in_text_of(self, date: &DateMention, text: Option<NaiveDate>) -> Self {
@@ -129,16 +127,6 @@ impl Period {
 
     fn compared_with(&self, other: &Self) -> Option<bool> {
         let meet = |a: (NaiveDate, NaiveDate), b: (NaiveDate, NaiveDate)| a.0 <= b.1 && b.0 <= a.1;
-        match (self.stretch, other.stretch) {
-            // A range includes its days, but may not mean its ends.
-            (None, Some(whole)) if self.relation == TimeRelation::On && meet(self.stated, whole) => {
-                return meet(self.stated, other.stated).then_some(true);
-            }
-            (Some(whole), None) if other.relation == TimeRelation::On && meet(whole, other.stated) => {
-                return meet(self.stated, other.stated).then_some(true);
-            }
-            _ => {}
-        }
         if self.relation == other.relation {
             return Some(meet(self.stated, other.stated));
         }
@@ -166,70 +154,21 @@ pub(super) struct DatedMention<'a> {
 }
 
 impl DatedMention<'_> {
-    pub(super) const fn start(&self) -> usize {
-        self.mention.offset
-    }
-
-    pub(super) fn end(&self) -> usize {
-        self.mention.offset + self.mention.text.len()
-    }
-
     pub(super) fn is_in(&self, sentence: &SentenceProfile) -> bool {
-        (sentence.start..sentence.end).contains(&self.start())
+        (sentence.start..sentence.end).contains(&self.mention.offset)
     }
 }
 
 pub(super) fn periods(text: &TextProfile) -> Vec<DatedMention<'_>> {
+    let written = text.reference.map(|moment| moment.date_naive());
     let mut from = 0;
-    let of = text.reference.map(|moment| moment.date_naive());
-    let mut found: Vec<DatedMention<'_>> = Vec::new();
+    let mut found = Vec::with_capacity(text.dates.len());
     for mention in &text.dates {
-        let between = text.text.get(from..mention.offset).unwrap_or_default();
-        let mut relation = relation_of(between);
+        let relation = relation_of(text.text.get(from..mention.offset).unwrap_or_default());
         from = mention.offset + mention.text.len();
-        let mut stretch = listed(between, mention);
-        // "С 1990 до 1995", "between 2014 and 2020": two ends of one range.
-        if let Some(earlier) = found.last_mut()
-            && (earlier.period.relation == TimeRelation::Since
-                && matches!(relation, TimeRelation::Before | TimeRelation::By | TimeRelation::On)
-                || is_between(text, earlier.mention) && AND.has(between.trim()))
-            && earlier.mention.start <= mention.end
-        {
-            let whole = Some((earlier.mention.start, mention.end));
-            earlier.period = Period {
-                stretch: whole,
-                ..Period::new(earlier.mention, TimeRelation::On).in_text_of(earlier.mention, of)
-            };
-            (relation, stretch) = (TimeRelation::On, whole);
-        }
-        found.push(DatedMention {
-            mention,
-            period: Period { stretch, ..Period::new(mention, relation).in_text_of(mention, of) },
-        });
+        found.push(DatedMention { mention, period: Period::new(mention, relation).in_text_of(mention, written) });
     }
     found
-}
-
-static AND: Words = Words::of("periods.and");
-
-fn is_between(text: &TextProfile, date: &DateMention) -> bool {
-    let before = text.text.get(..date.offset).unwrap_or_default().to_lowercase();
-    matches!(before.split_whitespace().next_back(), Some("between" | "между" | "між"))
-}
-
-/// "On 9, 10 and 12 May": from the first day to the one with the month.
-fn listed(before: &str, date: &DateMention) -> Option<(NaiveDate, NaiveDate)> {
-    let mut words = before.split_whitespace().rev();
-    if date.start != date.end || !words.next().is_some_and(|word| AND.has(word) || word == "&") {
-        return None;
-    }
-    let days = words.map_while(|word| {
-        let digits = word.trim_end_matches(',');
-        digits.parse::<u32>().ok().filter(|day| digits.len() <= 2 && (1..=31).contains(day))
-    });
-    let first = days.min()?;
-    let start = date.start.with_day(first)?;
-    (start < date.start).then_some((start, date.end))
 }
 
 fn relation_of(before: &str) -> TimeRelation {

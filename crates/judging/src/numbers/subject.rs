@@ -4,125 +4,57 @@
 use std::collections::HashSet;
 
 use crate::names::Names;
-use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
+use crate::profile::{SentenceProfile, TextProfile};
 use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
-use corroborate_language::word_list::WordList;
 
 use super::{PEOPLE, REPORTING_STEMS};
 
 /// Weighted share of the claim's words that may be missing, except names and figures.
 const MAX_MISSING_SHARE: f64 = 0.2;
 
-/// Stems for a direction or outcome; never the claim word that may be missing.
-static DIRECTIONS: Words = Words::of("stance.direction");
-
-/// Words of groups, and of measures, with separate figures.
-static GROUPS: [(Words, Words); 9] = [
-    (Words::of("scope.men"), Words::of("scope.women")),
-    (Words::of("scope.north"), Words::of("scope.south")),
-    (Words::of("scope.east"), Words::of("scope.west")),
-    (Words::of("scope.import"), Words::of("scope.export")),
-    (Words::of("scope.children"), Words::of("scope.adults")),
-    (Words::of("scope.urban"), Words::of("scope.rural")),
-    (Words::of("scope.profit"), Words::of("scope.revenue")),
-    (Words::of("scope.pension"), Words::of("scope.wage")),
-    (Words::of("scope.hired"), Words::of("scope.dismissed")),
-];
-
 /// Whether the claim counts or measures something other than years.
 pub(crate) fn has_count(claim: &TextProfile) -> bool {
     claim.quantities.iter().any(|figure| !matches!(figure.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
 }
 
-/// Whether the figure is of another group or measure: men's for women's, imports for exports, turnover for profit.
-pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
-    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|own| list.has(&own.text));
-    let theirs = |list: &WordList| sentence.words.iter().any(|own| list.has(&own.text));
-    let other = |one: &WordList, other: &WordList| ours(one) && !ours(other) && theirs(other) && !theirs(one);
-    has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
-}
-
 /// "Exactly" belongs to the figure, not to the subject.
 static PRECISION_WORDS: Words = Words::of("numbers.precise");
-
-/// Verbs between a subject and its figure.
-static LINKING_VERBS: Words = Words::of("figures.joining_verb");
-
-/// Maximum words of a subject; a longer stretch before the verb is a clause.
-const MAX_SUBJECT_WORDS: usize = 5;
 
 struct RequiredWord {
     stem: String,
     weight: f64,
-    /// The claim's beginning, capitalised words and directions.
-    indispensable: bool,
 }
 
 pub(super) struct Subject<'a> {
     claim: &'a TextProfile,
     names: &'a Names,
     required: Vec<RequiredWord>,
-    /// Stems of the passage's figures and dates.
-    figures: HashSet<String>,
     /// The passage has another of the claim's numbered names.
     is_renumbered: bool,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(claim: &'a TextProfile, passage: &TextProfile, names: &'a Names) -> Self {
-        Self {
-            claim,
-            names,
-            required: required(claim),
-            figures: figure_stems(passage),
-            is_renumbered: names_another_number(claim, passage),
-        }
+        Self { claim, names, required: required(claim), is_renumbered: names_another_number(claim, passage) }
     }
 
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if self.is_renumbered
-            || self.names.found() < 1.0
-            || !self.names.are_covered_by(sentence)
-            || self.has_wider_subject(sentence)
-            || is_of_another_group(self.claim, sentence)
-        {
+        if self.is_renumbered || self.names.found() < 1.0 || !self.names.are_covered_by(sentence) {
             return false;
         }
         let (mut all, mut missing) = (0.0, 0.0);
         for word in &self.required {
             all += word.weight;
             if sentence.stems.binary_search(&word.stem).is_err() {
-                if word.indispensable {
-                    return false;
-                }
                 missing += word.weight;
             }
         }
         // A figure without a word or name has no subject.
         all > 0.0 && missing <= MAX_MISSING_SHARE * all || (all <= 0.0 && !self.claim.entities.is_empty())
     }
-
-    /// Whether the sentence's subject begins with other words: "life on Earth is …" for "the Earth is …", but not "the
-    /// speed of light in vacuum is …" for "the speed of light is …".
-    fn has_wider_subject(&self, sentence: &SentenceProfile) -> bool {
-        let Some(ours) = self.claim.sentences.iter().find_map(subject_words) else { return false };
-        let Some(theirs) = subject_words(sentence) else { return false };
-        let is_more = |stem: &&str| !self.claim.has_stem(stem) && !is_light(stem) && !self.figures.contains(*stem);
-        theirs.len() <= MAX_SUBJECT_WORDS
-            && theirs.first() != ours.first()
-            && theirs.iter().any(|stem| ours.contains(stem))
-            && theirs.iter().any(is_more)
-    }
-}
-
-/// Returns the content words before the verb.
-fn subject_words(sentence: &SentenceProfile) -> Option<Vec<&str>> {
-    let verb = sentence.words.iter().position(|word| LINKING_VERBS.has(&word.text))?;
-    let before: &[SentenceWord] = sentence.words.get(..verb)?;
-    Some(before.iter().filter(|word| word.content).map(|word| word.stem.as_str()).collect())
 }
 
 /// Words for people and reporting never identify a subject.
@@ -141,21 +73,13 @@ fn required(claim: &TextProfile) -> Vec<RequiredWord> {
     let figures = figure_stems(claim);
     let mut seen: HashSet<&str> = claim.name_stems.iter().flatten().map(String::as_str).collect();
     let mut required = Vec::new();
-    // The first run of content words is the beginning: "the Earth's inner core".
-    let (mut begun, mut ended) = (false, false);
     for word in claim.sentences.iter().flat_map(|own| &own.words) {
-        ended |= begun && !word.content;
-        if !word.content || figures.contains(&word.stem) || is_light(&word.stem) || PRECISION_WORDS.has(&word.text) {
-            continue;
-        }
-        begun = true;
-        if !seen.insert(&word.stem) {
+        let is_asked = word.content && !figures.contains(&word.stem) && !is_light(&word.stem);
+        if !is_asked || PRECISION_WORDS.has(&word.text) || !seen.insert(&word.stem) {
             continue;
         }
         let Ok(at) = claim.words.binary_search_by(|own| own.stem.cmp(&word.stem)) else { continue };
-        let Some(weighed) = claim.words.get(at) else { continue };
-        let indispensable = !ended || weighed.weight > 1.0 || DIRECTIONS.has(&weighed.stem);
-        required.push(RequiredWord { stem: word.stem.clone(), weight: weighed.weight, indispensable });
+        required.extend(claim.words.get(at).map(|own| RequiredWord { stem: word.stem.clone(), weight: own.weight }));
     }
     required
 }

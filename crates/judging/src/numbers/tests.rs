@@ -94,71 +94,6 @@ fn a_newer_and_larger_total_is_a_sign_of_outdated() {
 }
 
 #[test]
-fn a_newer_level_of_what_moves_is_a_sign_of_outdated() {
-    for (claim, passage, language) in [
-        ("The key rate of the Bank of Russia is 16 %.", "The Bank of Russia raised the key rate to 21 %.", "en"),
-        ("The exchange rate is 41.6 hryvnias per dollar.", "The exchange rate is 38.9 hryvnias per dollar.", "en"),
-        ("Курс доллара — 92 рубля.", "Курс доллара — 101 рубль.", "ru"),
-        ("Облікова ставка НБУ — 13 %.", "Облікова ставка НБУ — 15,5 %.", "uk"),
-    ] {
-        let at = |text: &str, day| TextProfile::new(text, Some(language), Some(on(day)), &[]);
-        let check = |claimed, published| compare(&at(claim, claimed), &at(passage, published));
-        assert!(check(1, 20).newer_total, "{claim} / {passage}: {:?}", check(1, 20));
-        for (claimed, published) in [(1, 1), (1, 4)] {
-            let plain = check(claimed, published);
-            assert!(plain.num_ok == Some(false) && !plain.newer_total, "{claim} / {passage}: {plain:?}");
-        }
-        assert_eq!(check(20, 1).num_ok, None, "an earlier level refutes no later one: {claim} / {passage}");
-    }
-}
-
-/// Claimed on 1 November, contradicted on the 20th: refuted, although some figures move or grow.
-#[test]
-fn what_did_not_move_or_grow_disagrees_plainly() {
-    for (claim, passage) in [
-        // Farther than a price moves in weeks.
-        ("Gas costs 10 euros per litre, a record price.", "Gas costs 1.8 euros per litre, a record price."),
-        // The passage has the level of the claim's time.
-        (
-            "The key rate of the Bank of Russia is 21 %.",
-            "On 30 October 2026 the key rate of the Bank of Russia was 16 %.",
-        ),
-        ("The key rate of the Bank of Russia is 21 %.", "In October the key rate of the Bank of Russia was 16 %."),
-        // Words that only begin like moving or growing things.
-        ("В Рязани погибли 12 курсантов.", "В Рязани погибли 9 курсантов."),
-        ("В Киеве наградили 120 курсантов.", "В Киеве наградили 150 курсантов."),
-        ("The plant sold 150 diesel cars.", "The plant sold 180 diesel cars."),
-        ("The bank set 150 mortgage deadlines.", "The bank set 180 mortgage deadlines."),
-    ] {
-        let at = |text: &str, day| TextProfile::new(text, None, Some(on(day)), &[]);
-        let check = compare(&at(claim, 1), &at(passage, 20));
-        assert!(check.num_ok == Some(false) && !check.newer_total, "{claim} / {passage}: {check:?}");
-    }
-    // The sentence has deaths, but counts missiles; another day is another attack.
-    for (claim, passage) in [
-        ("Russia fired 50 missiles at Kyiv, killing 7.", "Russia fired 80 missiles at Kyiv, killing 7."),
-        ("Россия выпустила 50 ракет, убиты 7 человек.", "Россия выпустила 80 ракет, убиты 7 человек."),
-    ] {
-        let at = |text: &str, day| TextProfile::new(text, None, Some(on(day)), &[]);
-        let check = compare(&at(claim, 1), &at(passage, 1));
-        assert!(check.num_ok == Some(false) && !check.newer_total, "{claim} / {passage}: {check:?}");
-        assert_ne!(compare(&at(claim, 1), &at(passage, 20)).num_ok, Some(false), "{claim} / {passage}");
-    }
-    for (claim, passage) in [
-        ("The death toll reached 50 people.", "The death toll reached 70 people."),
-        ("The key rate of the Bank of Russia is 16 %.", "In 2026 the key rate of the Bank of Russia rose to 21 %."),
-        (
-            "The key rate of the Bank of Russia is 16 %.",
-            "On 19 November the key rate of the Bank of Russia rose to 21 %.",
-        ),
-    ] {
-        let at = |text: &str, day| TextProfile::new(text, None, Some(on(day)), &[]);
-        let check = compare(&at(claim, 1), &at(passage, 20));
-        assert!(check.newer_total, "{claim} / {passage}: {check:?}");
-    }
-}
-
-#[test]
 fn a_disagreement_moves_the_judgement_as_stated() {
     let p = StanceProbabilities { entail: 0.9, contradict: 0.05, neutral: 0.05 };
     let with = |num_ok, newer_total| apply(p, &NumberCheck { num_ok, newer_total, mismatch: None });
@@ -199,15 +134,6 @@ proptest! {
 }
 
 #[test]
-fn parts_that_add_up_do_not_disagree() {
-    let check = compared(
-        "In March 13 people were released in Minsk.",
-        "In March 8 people were released in Minsk from one prison and 5 people were released in Minsk from another.",
-    );
-    assert_ne!(check.num_ok, Some(false), "{check:?}");
-}
-
-#[test]
 fn figures_of_another_name_do_not_disagree() {
     let check = compared(
         "Vladimir Guerrero played 20 seasons in Minor League Baseball.",
@@ -221,7 +147,6 @@ fn a_figure_about_another_subject_neither_agrees_nor_differs() {
     let rows = [
         ("The universe is 13.8 billion years old.", "The Earth is about 4.54 billion years old.", None),
         ("Life on Earth is about 3.7 billion years old.", "The Earth is about 4.54 billion years old.", None),
-        ("The Earth is about 4.54 billion years old.", "Life on Earth is about 3.7 billion years old.", None),
         ("Life on Earth is about 4.54 billion years old.", "The Earth is about 4.54 billion years old.", None),
         ("Apollo 12 landed on the Moon in November 1969.", "Apollo 11 landed on the Moon in July 1969.", None),
         ("Возраст Вселенной — 13,8 миллиарда лет.", "Возраст Земли — 4,54 миллиарда лет.", None),

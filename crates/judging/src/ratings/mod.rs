@@ -4,7 +4,7 @@
 //! label, extend `ratings.tsv` of its language in the lexicon; languages may differ ("impreciso").
 
 #[cfg(test)]
-mod measured;
+mod test_data;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,10 +1,12 @@
-//! Handles events of any day: strikes, matches, quarterly figures. Another day's report neither supports nor
-//! contradicts.
+//! Figures of another day: strikes, matches and quarterly figures recur, and tolls grow. Another day's report neither
+//! supports nor contradicts; a newer toll does not refute an older one.
 
 use chrono::{NaiveTime, TimeDelta};
 
+use super::{PEOPLE, sentence_at, thing};
 use crate::profile::TextProfile;
 use corroborate_language::lexicon::Words;
+use corroborate_language::numbers::Quantity;
 use corroborate_language::word_list::WordList;
 
 /// A weapon alone is no event: a rocket is 40 metres tall on any day.
@@ -65,6 +67,23 @@ pub(crate) fn occasion(claim: &TextProfile, passage: &TextProfile) -> Occasion {
     } else {
         Occasion::Same
     }
+}
+
+/// Stems of growing counts: deaths, injuries, cases, votes. A beginning matches only if marked: "diesel" is not "die".
+static RUNNING_COUNT_STEMS: Words = Words::of("figures.running");
+
+/// Whether the count grows: "killed 50 people", "the death toll reached 50". "Fired 50 missiles, killing 7" counts
+/// missiles.
+pub(super) fn is_running(claim: &TextProfile, ours: &Quantity, theirs: &Quantity) -> bool {
+    let counts = |counted: &String| RUNNING_COUNT_STEMS.has(counted);
+    let is_other_thing =
+        |stem: &String| !PEOPLE.has(stem) && !claim.name_stems.iter().flatten().any(|name| name == stem);
+    ours.counted.iter().chain(&theirs.counted).any(counts)
+        || (!thing(ours).is_some_and(is_other_thing) && mentions(claim, ours, &RUNNING_COUNT_STEMS))
+}
+
+fn mentions(claim: &TextProfile, figure: &Quantity, stems: &WordList) -> bool {
+    sentence_at(claim, figure.start).is_some_and(|sentence| sentence.stems.iter().any(|stem| stems.has(stem)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::relevance::lexical_relevance;
+use crate::coverage::lexical_relevance;
 use corroborate_domain::verdict::Relation;
 use corroborate_language::hashed::HashedEmbedder;
 use corroborate_language::{detect, sentences};
