@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use chrono::Datelike as _;
+
 use crate::out_of_context::is_of_an_older_time;
 use crate::profile::{SentenceProfile, SentenceWord, TextProfile};
 use corroborate_language::lexicon::Words;
@@ -45,13 +47,25 @@ pub(super) fn date<'a>(
             && sentence.denials % 2 == claim.negations % 2
             && ours.period.is_supported_by(&only.period) == Some(false)
             && (is_of == Recurrence::Once
-                || is_of == Recurrence::Unknown && ours.period.may_be_of_one_occasion(&only.period))
+                || is_of == Recurrence::Unknown
+                    && ours.period.may_be_of_one_occasion(&only.period)
+                    && !has_other_day(sentence, only))
             && crate::coverage::sentence_coverage(claim, sentence) >= MIN_EVENT_SHARE
         {
             differing = differing.or(Some(FigureMatch::Difference(only.mention.text.as_str())));
         }
     }
     differing
+}
+
+/// Whether the sentence may have another day without its month: "on 9 and 12 May".
+fn has_other_day(sentence: &SentenceProfile, date: &DatedMention<'_>) -> bool {
+    let day = date.mention.start.day();
+    sentence
+        .words
+        .iter()
+        .filter_map(|word| word.text.parse::<u32>().ok())
+        .any(|number| (1..=31).contains(&number) && number != day)
 }
 
 /// The dates of a claim about an event that may recur, and those of a passage.
