@@ -4,9 +4,10 @@
     venv/bin/python lemmas.py ru ../crates/language/src/lemmas
     apt-get download hunspell-uk && dpkg-deb -x hunspell-uk_*.deb hunspell
     venv/bin/python lemmas.py uk ../crates/language/src/lemmas --hunspell hunspell/usr/share/hunspell/uk_UA
+    venv/bin/python lemmas.py en ../crates/language/src/hyphens
 
 Russian forms are those of OpenCorpora, Ukrainian ones those of the spelling dictionary of LibreOffice; wordfreq says which words
-are frequent, and so ship. docs/lemmas.md has the licences. Two runs give the same files.
+are frequent, and so ship. Of English only a list of its common words is written. docs/lemmas.md has the licences. Two runs give the same files.
 
 A form that belongs to several words gets one of them: the likeliest in OpenCorpora's texts where those were counted, else the word
 that the form itself is the dictionary form of, else the more frequent word. A form that is likelier a proper name is left out:

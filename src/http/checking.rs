@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::App;
 use super::problem::Problem;
 use crate::domain::{Item, ItemResult, ids};
+use crate::language::hyphens;
 use crate::pipeline::{self, Outcome, Progress, Request, Watcher};
 
 /// Maximum claim, characters; longer texts are items.
@@ -67,7 +68,7 @@ impl CheckRequest {
 /// The item for a person's claim, with its broken words joined. The same claim and language give the same item, so a
 /// repeated check is read from the store.
 pub fn check_item(claim: &str, language: Option<&str>) -> Item {
-    let claim = joined_lines(claim.trim());
+    let claim = hyphens::joined(claim.trim());
     let hash = match language {
         Some(language) => ids::content_hash(&[&claim, language]),
         None => ids::content_hash(&[&claim]),
@@ -75,28 +76,6 @@ pub fn check_item(claim: &str, language: Option<&str>) -> Item {
     let mut item = Item::from_claim(format!("check:{hash}"), &claim);
     item.language = language.map(str::to_owned);
     item
-}
-
-/// Joins words that a hyphen breaks at the end of a line, as in text copied from a PDF, and removes soft hyphens.
-fn joined_lines(text: &str) -> String {
-    let text = text.replace('\u{AD}', "");
-    let mut joined = String::with_capacity(text.len());
-    for line in text.lines() {
-        let next = line.trim_start();
-        let head = joined.strip_suffix(['-', '\u{2010}']).filter(|head| head.ends_with(char::is_alphabetic));
-        match head.map(str::len).filter(|_| next.starts_with(char::is_lowercase)) {
-            Some(end) => {
-                joined.truncate(end);
-                joined.push_str(next);
-            }
-            None if joined.is_empty() => joined.push_str(line),
-            None => {
-                joined.push('\n');
-                joined.push_str(line);
-            }
-        }
-    }
-    joined
 }
 
 /// Normalizes `pt-BR` and `PT` to `pt`.

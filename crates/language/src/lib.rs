@@ -3,7 +3,7 @@
 //! * Language ([`detect`]), sentences ([`sentences`]), words and stems ([`tokens`]).
 //! * Names ([`entities`], [`transliterate`]), words shared by Russian and Ukrainian ([`cognates`]).
 //! * Quantities and dates ([`numbers`], [`dates`]), negation ([`negation`]), keywords ([`keywords`]).
-//! * Claims ([`statements`]), names in code ([`identifiers`]).
+//! * Claims ([`statements`]), names in code ([`identifiers`]), words broken by hyphens ([`hyphens`]).
 //!
 //! English, Russian and Ukrainian have full support; others get simpler results, never a panic. The crate never reads
 //! files, clock or network, and never compares claims with evidence (see `judging`). Offsets are bytes of the input.
@@ -17,6 +17,7 @@ pub mod detect;
 pub mod entities;
 pub mod gazetteer;
 pub mod hashed;
+pub mod hyphens;
 pub mod identifiers;
 pub mod keywords;
 pub mod lemmas;
