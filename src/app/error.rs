@@ -57,7 +57,6 @@ fn store_code(error: &StoreError) -> u8 {
     match error {
         StoreError::BadUrl | StoreError::Dimension { .. } => crate::config::EXIT_CODE,
         StoreError::Statement(_) | StoreError::Corrupt { .. } | StoreError::NoEvidence { .. } => 1,
-        StoreError::Shared(error) => store_code(error),
         _ => 69,
     }
 }

@@ -217,7 +217,7 @@ pub enum Command {
     )]
     Rejudge {
         /// Only items judged since then: a date (2026-11-01) or a time (2026-11-01T08:00:00Z), UTC.
-        #[arg(long, value_name = "DATE", value_parser = super::moment::moment)]
+        #[arg(long, value_name = "DATE", value_parser = moment)]
         since: Option<DateTime<Utc>>,
     },
     /// Delete expired rows (the daemon does it daily).

@@ -64,11 +64,8 @@ impl EnsembleStance {
         let of = |one: f64, other: f64| {
             ((one.max(MIN_PROBABILITY).ln() + other.max(MIN_PROBABILITY).ln()) / (2.0 * self.temperature)).exp()
         };
-        let [entail, contradict, neutral] = [
-            of(one.entail, other.entail),
-            of(one.contradict, other.contradict),
-            of(one.neutral, other.neutral),
-        ];
+        let [entail, contradict, neutral] =
+            [of(one.entail, other.entail), of(one.contradict, other.contradict), of(one.neutral, other.neutral)];
         let sum = entail + contradict + neutral;
         StanceProbabilities { entail: entail / sum, contradict: contradict / sum, neutral: neutral / sum }
     }
@@ -83,7 +80,9 @@ impl StanceModel for EnsembleStance {
         Box::pin(async move {
             let judges: Vec<[bool; 2]> = pairs.iter().map(|pair| self.judges(pair)).collect();
             let chosen = |member: usize| -> Vec<Pair> {
-                let of = |(pair, judges): (&Pair, &[bool; 2])| judges.get(member).copied().unwrap_or(false).then(|| pair.clone());
+                let of = |(pair, judges): (&Pair, &[bool; 2])| {
+                    judges.get(member).copied().unwrap_or(false).then(|| pair.clone())
+                };
                 pairs.iter().zip(&judges).filter_map(of).collect()
             };
             let answers = async |model: &dyn StanceModel, pairs: Vec<Pair>| {
@@ -165,12 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn languages_decide_which_member_judges() {
-        let pairs = [
-            pair(ENGLISH, ENGLISH),
-            pair(RUSSIAN, ENGLISH),
-            pair(PORTUGUESE, ENGLISH),
-            pair(RUSSIAN, RUSSIAN),
-        ];
+        let pairs = [pair(ENGLISH, ENGLISH), pair(RUSSIAN, ENGLISH), pair(PORTUGUESE, ENGLISH), pair(RUSSIAN, RUSSIAN)];
         let judged = ensemble(1.0).judge(&pairs).await.unwrap();
         let judges: Vec<&str> = judged.iter().map(|one| one.judge.as_ref()).collect();
         assert_eq!(judges, ["model:first", "model:both", "model:second", "model:both"]);

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::judging::caps::capped;
-use crate::judging::profile::EmbeddingSpace;
 use crate::judging::coverage::lexical_relevance;
+use crate::judging::profile::EmbeddingSpace;
 
 use super::hashed::HashedEmbedder;
 use super::languages::ModelLanguages;

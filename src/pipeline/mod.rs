@@ -71,8 +71,7 @@ pub use provider_standing::ProviderStanding;
 use run_context::{Journal, RunContext, measured, timed};
 pub use run_context::{Progress, Request, Watcher};
 pub use services::{
-    LanguagePolicy, Listeners, Pilot, PipelineError, RulesHandle, SearchProviders,
-    Services, Settings, WebhookTarget,
+    LanguagePolicy, Listeners, Pilot, PipelineError, RulesHandle, SearchProviders, Services, Settings, WebhookTarget,
 };
 pub use steps::{Gatherers, Steps};
 

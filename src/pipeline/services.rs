@@ -108,7 +108,6 @@ pub struct LanguagePolicy {
     pub into_english: bool,
 }
 
-
 /// Channels of the pilot; `None` covers every item.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pilot(Option<Vec<String>>);

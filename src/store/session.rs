@@ -83,6 +83,12 @@ impl Store {
         Self::connect(url, &StoreSettings { schema: Some(schema), ..settings.clone() }).await
     }
 
+    /// Takes a connection out of the pool until it is dropped.
+    #[cfg(test)]
+    pub(crate) async fn hold_connection(&self) -> Result<impl Drop + use<>, StoreError> {
+        Ok(self.pool.acquire().await?)
+    }
+
     /// Drops the ephemeral schema. Does nothing on other stores.
     pub async fn throw_away(&self) -> Result<(), StoreError> {
         let schema: Option<String> = sqlx::query_scalar("SELECT current_schema()").fetch_one(&self.pool).await?;

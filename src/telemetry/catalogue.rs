@@ -58,9 +58,8 @@ impl Metric {
 
     /// Adds to a counter, sets a gauge, or observes a value.
     pub(super) fn record<const N: usize>(&self, given: [(&'static str, &str); N], value: f64) {
-        let labels: Vec<metrics::Label> = given
-            .map(|(name, value)| metrics::Label::from_static_parts(name, self.label_value(name, value)))
-            .into();
+        let labels: Vec<metrics::Label> =
+            given.map(|(name, value)| metrics::Label::from_static_parts(name, self.label_value(name, value))).into();
         match self.kind {
             Counter => metrics::counter!(self.name, labels).increment(value as u64),
             Gauge => metrics::gauge!(self.name, labels).set(value),

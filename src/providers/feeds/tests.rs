@@ -76,7 +76,7 @@ pub(in crate::providers) async fn own_subject() -> Option<OwnSubject> {
     broken.close().await;
     // Another holder has its only connection.
     let slow = store(1).await?;
-    let taken = slow.fleet_connection().await.unwrap();
+    let taken = slow.hold_connection().await.unwrap();
     Some(OwnSubject {
         kind: ProviderKind::Search,
         query: contract::query(),

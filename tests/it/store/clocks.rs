@@ -6,9 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use corroborate::domain::ids;
 use corroborate::domain::verdict::{Phase, Verdict};
 use corroborate::domain::{Clock as _, SystemClock};
-use corroborate::store::{
-    AnswerKey, CallEnd, CallOutcome, FeedReading, GateState, Store, StoreError, WantedFeeds,
-};
+use corroborate::store::{AnswerKey, CallEnd, CallOutcome, FeedReading, GateState, Store, StoreError, WantedFeeds};
 use serde_json::json;
 use sqlx::PgPool;
 
