@@ -194,10 +194,7 @@ impl Manifest {
     }
 
     fn check(&self) -> Result<(), String> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
-        if self.name.is_empty() || !self.name.chars().all(plain) {
-            return Err(format!("`name` is {:?}; use letters, digits, `-`, `_` and `.`", self.name));
-        }
+        check_name(&self.name)?;
         if RESERVED_NAMES.contains(&self.name.as_str()) {
             return Err(format!("`name` may not be {:?}, which the configuration uses for something else", self.name));
         }
@@ -229,6 +226,7 @@ impl Manifest {
             ("labels", Task::Stance, !self.labels.is_empty()),
             ("bias", Task::Stance, !self.bias.is_empty()),
             ("similarity", Task::Stance, self.similarity.is_some()),
+            ("ensemble", Task::Stance, self.ensemble.is_some()),
         ];
         match fields.iter().find(|(_, task, is_given)| *is_given && *task != self.task) {
             None => Ok(()),
@@ -264,6 +262,9 @@ impl Manifest {
         if let Some(similarity) = &self.similarity {
             similarity.check(self.labels.len()).map_err(|wrong| format!("`similarity`: {wrong}"))?;
         }
+        if let Some(ensemble) = &self.ensemble {
+            ensemble.check(&self.name).map_err(|wrong| format!("`ensemble`: {wrong}"))?;
+        }
         Ok(())
     }
 
@@ -272,6 +273,16 @@ impl Manifest {
             return Ok(());
         }
         Err(format!("`bias` has {} values and the model {logits} logits; give one value each", self.bias.len()))
+    }
+}
+
+impl Ensemble {
+    fn check(&self, own: &str) -> Result<(), String> {
+        check_name(&self.name)?;
+        if self.partner.trim().is_empty() || self.partner == own {
+            return Err(format!("`partner` is {:?}; give the name of another stance model", self.partner));
+        }
+        check_numbers(self.temperature, &[])
     }
 }
 
@@ -289,6 +300,14 @@ impl Similarity {
         }
         Ok(())
     }
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!("`name` is {name:?}; use letters, digits, `-`, `_` and `.`"));
+    }
+    Ok(())
 }
 
 fn check_numbers(temperature: f32, bias: &[f32]) -> Result<(), String> {
