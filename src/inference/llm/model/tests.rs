@@ -145,13 +145,13 @@ async fn a_truncated_answer_is_neither_used_nor_requested_again() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_names_nothing_is_no_reason_to_ask_again() {
-    let body = r#"{"error":{"message":"'max_completion_tokens' is not supported","param":"max_completion_tokens"}}"#;
+async fn a_refusal_that_remains_without_the_field_is_no_reason_to_ask_again() {
+    let body = r#"{"error":{"message":"'temperature' is not supported"}}"#;
     let server = TestServer::start([answer(400, &[], body)]).await;
     let model = live(&server);
     let error = ask(&model, &question("x"), &rich()).await.unwrap_err();
     assert!(matches!(error, LlmError::Ask(AskError::Refused { .. })), "{error}");
-    assert_eq!(server.seen().len(), 2, "each name of the limit was tried once");
+    assert_eq!(server.seen().len(), 2, "each form was tried once");
 }
 
 #[tokio::test]
