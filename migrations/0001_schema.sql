@@ -12,7 +12,7 @@ CREATE EXTENSION IF NOT EXISTS vector;
 
 -- === Deadlines ===
 
--- Leases of providers, hosts and answers use the database's clock, because the clocks of processes may differ.
+-- Deadlines of providers and hosts use the database's clock, because the clocks of processes may differ.
 
 -- Returns the end of a lease or delay that lasts `longest` at most. An end further ahead was written before the clock
 -- was set back; the lease or delay then ends now.
@@ -321,8 +321,9 @@ BEGIN
                     AND position(e.passage IN stored.raw_text) > 0 AND position(e.passage IN given.raw_text) = 0)
                 OR (given.failure = 'not_found' AND stored.failure IS DISTINCT FROM 'not_found'))
         ORDER BY 1
-        ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL,
-            attempts = 0),
+        ON CONFLICT (item_id, asks) DO UPDATE SET
+            reason = CASE rejudging.reason WHEN 'requested' THEN 'requested' ELSE excluded.reason END, noted_at = now(),
+            taken_until = NULL, attempts = CASE rejudging.reason WHEN excluded.reason THEN rejudging.attempts ELSE 0 END),
     -- The UPDATE below never writes these rows: a failed fetch does not replace a page that was read.
     taken_away AS (
         UPDATE evidence_sources AS stored SET failure = given.failure FROM given JOIN known USING (id)
@@ -826,7 +827,10 @@ RETURNS void LANGUAGE sql AS $$
     WHERE near.item_id <> own.item_id AND 1 - (near.embedding <=> own.embedding) >= at_least
         AND NOT EXISTS (SELECT FROM item_fact_checks has WHERE has.item_id = near.item_id AND has.url = found.url)
     ORDER BY 1
-    ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL, attempts = 0
+    -- A user's request stays one. An item whose runs fail is not tried for ever.
+    ON CONFLICT (item_id, asks) DO UPDATE SET
+        reason = CASE rejudging.reason WHEN 'requested' THEN 'requested' ELSE excluded.reason END, noted_at = now(), taken_until = NULL,
+        attempts = CASE rejudging.reason WHEN excluded.reason THEN rejudging.attempts ELSE 0 END
 $$;
 
 -- === Queue and outbox ===
@@ -1415,12 +1419,11 @@ CREATE TABLE access_tokens (
 -- The name of a revoked token can be used again. The audit log distinguishes tokens by id.
 CREATE UNIQUE INDEX access_tokens_name ON access_tokens (name) WHERE revoked_at IS NULL;
 
--- Sessions at the web UI, one row for each value of the session cookie. A rotation adds a row. The earlier one expires
--- within a minute, so that requests in progress with its value are still answered.
+-- Sessions at the web UI.
 CREATE TABLE http_sessions (
     -- SHA-256 of the secret in the cookie. The secret itself is not stored.
     digest           bytea PRIMARY KEY CHECK (octet_length(digest) = 32),
-    -- Equal in all rows of a session. Forms of its pages contain it.
+    -- Forms of its pages contain it.
     csrf_token       text NOT NULL,
     scope            text NOT NULL CHECK (scope IN ('read', 'check', 'admin')),
     -- The token that the session began with. NULL: a token of the configuration, which is not stored.
@@ -1429,14 +1432,10 @@ CREATE TABLE http_sessions (
     -- the value, which ends the session. Neither this table nor the cookie alone can confirm a guessed token.
     server_token_mac bytea CHECK (octet_length(server_token_mac) = 32),
     created_at       timestamptz NOT NULL DEFAULT now(),
-    rotated_at       timestamptz NOT NULL DEFAULT now(),
     expires_at       timestamptz NOT NULL,
-    -- A later row has replaced this one.
-    is_replaced      boolean NOT NULL DEFAULT false,
     CHECK ((token_id IS NULL) <> (server_token_mac IS NULL))
 );
 
-CREATE INDEX http_sessions_csrf_token ON http_sessions (csrf_token);
 CREATE INDEX http_sessions_token_id ON http_sessions (token_id);
 CREATE INDEX http_sessions_expires_at ON http_sessions (expires_at);
 

@@ -274,6 +274,10 @@ impl App {
         let embedder = Arc::clone(&services.models.embedder);
         let job = reembed::reembed(store.clone(), embedder, stop.clone());
         tasks.spawn("re-embedding", stop, job);
+        // Also for a process that re-evaluates nothing: others find its results by this.
+        services
+            .judged_with
+            .get_or_init(|| super::rejudging::judged_with(services, self.config.enrichment.allowlist_only));
         if self.config.rejudge.enabled && options.worker {
             let job = Rejudger::new(services, &self.queue, &self.config).run(stop.clone());
             tasks.spawn("the re-evaluation", stop, job);

@@ -153,11 +153,12 @@ impl Rejudger {
         let now = self.services.clock.now();
         let oldest_news = self.oldest_news();
         let since = if self.is_compared { oldest_news.max(now - RECENT) } else { oldest_news };
-        let noted = store.note_outdated(&self.own, since, oldest_news, MAX_NOTED).await?;
-        if noted > 0 {
-            tracing::info!(items = noted, "items queued for re-evaluation");
+        // A failed search does not delay items that are due.
+        match store.note_outdated(&self.own, since, oldest_news, MAX_NOTED).await {
+            Ok(0) => self.is_compared = true,
+            Ok(noted) => tracing::info!(items = noted, "items queued for re-evaluation"),
+            Err(error) => tracing::warn!(%error, "search for outdated results failed"),
         }
-        self.is_compared |= noted < MAX_NOTED.unsigned_abs();
         self.judge_from_the_store().await?;
         let dropped = store.drop_outdated(oldest_news).await?;
         if dropped > 0 {
@@ -207,7 +208,8 @@ impl Rejudger {
                 tracing::error!(item.id = one.item_id, "re-evaluation of an item panicked; retrying later");
                 Ok(RejudgeOutcome::Later)
             });
-            self.settle(one, done?, &terms.judged_with).await?;
+            let evaluated_at = read.get(one.item_id.as_str()).map(|stored| stored.evaluated_at);
+            self.settle(one, done?, &terms.judged_with, evaluated_at).await?;
         }
         Ok(())
     }
@@ -236,13 +238,16 @@ impl Rejudger {
             }
             let taken = store.take_due(true, 1, LEASE_OF_A_RUN).await?;
             let Some(due) = taken.first() else { return Ok(()) };
-            let done = match store.stored_run(&due.item_id).await {
-                Ok(Some(stored)) if due.attempts <= MAX_ATTEMPTS => self.ask(due, stored).await?,
+            let (done, evaluated_at) = match store.stored_run(&due.item_id).await {
+                Ok(Some(stored)) if due.attempts <= MAX_ATTEMPTS => {
+                    let evaluated_at = stored.evaluated_at;
+                    (self.ask(due, stored).await?, Some(evaluated_at))
+                }
                 // Gone, or its attempts ended the process or hung.
-                Ok(_) => RejudgeOutcome::Left,
-                Err(error) => RejudgeOutcome::of_failure(due, error)?,
+                Ok(_) => (RejudgeOutcome::Left, None),
+                Err(error) => (RejudgeOutcome::of_failure(due, error)?, None),
             };
-            self.settle(due, done, &judged_with).await?;
+            self.settle(due, done, &judged_with, evaluated_at).await?;
         }
         Ok(())
     }
@@ -250,6 +255,10 @@ impl Rejudger {
     /// Returns true if the hourly limit and the budget allow a run and no new item waits.
     async fn may_ask(&self) -> Result<bool, StoreError> {
         let store = &self.services.store;
+        // A round may be long, and a newer process may have started meanwhile.
+        if !store.is_judged_with(&self.own).await? {
+            return Ok(false);
+        }
         if let Some(budget) = self.budget
             && (budget <= 0.0 || store.rejudging_spent().await? >= budget)
         {
@@ -305,12 +314,18 @@ impl Rejudger {
     }
 
     /// Removes a due item. An item to retry stays until its lease ends.
-    async fn settle(&self, due: &DueItem, done: RejudgeOutcome, judged_with: &JudgedWith) -> Result<(), StoreError> {
+    async fn settle(
+        &self,
+        due: &DueItem,
+        done: RejudgeOutcome,
+        judged_with: &JudgedWith,
+        evaluated_at: Option<DateTime<Utc>>,
+    ) -> Result<(), StoreError> {
         metrics::rejudged(due.reason, done.as_str());
         if done == RejudgeOutcome::Later && due.attempts < MAX_ATTEMPTS {
             return Ok(());
         }
-        self.services.store.settle_due(due, judged_with).await
+        self.services.store.settle_due(due, judged_with, evaluated_at).await
     }
 }
 
@@ -322,7 +337,7 @@ fn runs_per_round(per_hour: u32, interval: Duration) -> u32 {
 }
 
 /// Changes of a release are excluded; `corroborate rescore` applies those.
-fn judged_with(services: &Services, allowlist_only: bool) -> JudgedWith {
+pub(super) fn judged_with(services: &Services, allowlist_only: bool) -> JudgedWith {
     let settings = &services.settings;
     // Default settings stay equal if a release changes the defaults.
     let scoring = Some(settings.scoring).filter(|scoring| *scoring != Scoring::default());

@@ -33,7 +33,8 @@ const RESERVED_PREFIXES: [&str; 5] =
     ["CORROBORATE_TEST_", "CORROBORATE_BENCH_", "CORROBORATE_SHARED_DATA", "CORROBORATE_TOKEN", "CORROBORATE_URL"];
 
 /// Keys of earlier versions, and tables of such keys with a dot at the end. Each sentence ends the warning.
-const REMOVED: [(&str, &str); 41] = [
+const REMOVED: [(&str, &str); 42] = [
+    ("inference.embedding_model", "a server of embeddings must be a text-embeddings-inference server"),
     ("rejudge.per_hour", "a round of re-evaluation takes up to 200 items"),
     ("http.request_timeout", "it is enrichment.max_time and half a minute"),
     ("jobs.cleanup_interval", "it is a day"),
@@ -350,7 +351,7 @@ impl Loader {
         }
         self.read_table_secrets(env, &mut known);
         for (name, value) in env.iter().filter(|(name, _)| !known.contains(*name)) {
-            let path = name.strip_prefix("CORROBORATE_").unwrap_or_default();
+            let path = name.strip_prefix("CORROBORATE_").unwrap_or(name);
             match removed(&path.to_lowercase()) {
                 Some(now) => self.warnings.push(format!("{name} has no effect any more: {now}; unset it")),
                 None => self.problems.extend(unknown_name(name, value)),

@@ -94,7 +94,7 @@ table! {
         name: String = SLUG,
         /// With {query} for the claim and {entity} for its first name.
         url: String = TEXT,
-        /// Of the value in the answer: /a/b/0 or a.b[0].
+        /// Of the value in the answer, as a JSON Pointer: /a/b/0.
         path: String = TEXT,
         /// The sentence that {value} completes.
         statement: String = TEXT,

@@ -533,7 +533,7 @@ table! {
         stance: String = NAME,
         /// `auto`, `lexical`, or a model name.
         reranker: String = NAME,
-        /// A text-embeddings-inference or OpenAI-compatible server. Unset: in-process.
+        /// A text-embeddings-inference server. Unset: in-process.
         base_url: Option<Url> = URL,
         /// A text-embeddings-inference server.
         stance_url: Option<Url> = URL,

@@ -60,6 +60,11 @@ impl ModelLanguages {
         self.0.is_none()
     }
 
+    /// Returns the languages of both.
+    pub fn union(&self, other: &Self) -> Self {
+        Self(self.0.as_ref().zip(other.0.as_ref()).map(|(own, others)| [own.as_slice(), others].concat()))
+    }
+
     /// Returns the best target language for translation: English, which translators handle best, or the first. `None`
     /// if every text is read.
     pub fn pivot(&self) -> Option<&str> {

@@ -282,6 +282,9 @@ impl Ensemble {
         if self.partner.trim().is_empty() || self.partner == own {
             return Err(format!("`partner` is {:?}; give the name of another stance model", self.partner));
         }
+        if self.alone.is_empty() || self.alone.iter().any(|code| code == "*") {
+            return Err("`alone` names every language; give the codes of those that this model judges alone".to_owned());
+        }
         check_numbers(self.temperature, &[])
     }
 }

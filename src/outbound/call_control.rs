@@ -39,6 +39,11 @@ use crate::store::{
 const STORE_REST: Duration = Duration::from_secs(1);
 /// How long a caller waits for the store. A slower one counts as unavailable.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause before another attempt while this process writes a change of the breaker.
+const UNWRITTEN_PAUSE: Duration = Duration::from_millis(20);
+/// Pauses before the attempts to write a change of the breaker.
+const WRITE_PAUSES: [Duration; 5] =
+    [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(5), Duration::from_secs(10)];
 /// Tolerance for rounding in a sum of prices. The lowest price is some millionths.
 const ROUNDING_USD: f64 = 1e-9;
 
@@ -106,6 +111,8 @@ struct Inner {
     today: DayUsage,
     /// Reserved and billed cost since the start, US dollars.
     spent_usd: f64,
+    /// Changes of the breaker that the store does not have yet.
+    unwritten: u32,
     /// The last reported state, so that each change is reported once.
     reported: GateState,
 }
@@ -173,6 +180,7 @@ impl CallControl {
             away: None,
             today: DayUsage::of(clock.now().date_naive()),
             spent_usd: 0.0,
+            unwritten: 0,
             reported: GateState::Ready,
         };
         observer.circuit(name, GateState::Ready.as_str());
@@ -235,12 +243,14 @@ impl CallControl {
     /// Takes a call from the store. The statement has its own task: if the caller leaves, the permit is dropped, which
     /// returns it.
     async fn take(self: &Arc<Self>, store: &Store, deadline: Instant) -> Result<Attempt, AskError> {
-        let asked = Instant::now();
+        let (asked, is_embedded) = (Instant::now(), store.is_embedded());
         let (this, store) = (Arc::clone(self), store.clone());
         let taking = self.tasks.spawn(async move { this.take_from(&store).await });
-        match timeout_at(deadline.min(asked + STORE_TIMEOUT), taking).await {
+        // The one connection of the embedded store may be busy for long.
+        let until = if is_embedded { deadline } else { deadline.min(asked + STORE_TIMEOUT) };
+        match timeout_at(until, taking).await {
             Ok(taken) => taken.unwrap_or_else(|panic| Err(self.store_away(panic.to_string()))),
-            Err(_elapsed) if asked.elapsed() < STORE_REST => Err(AskError::Deadline),
+            Err(_elapsed) if is_embedded || asked.elapsed() < STORE_REST => Err(AskError::Deadline),
             Err(_elapsed) => Err(self.store_away("it did not answer in time".to_owned())),
         }
     }
@@ -251,21 +261,21 @@ impl CallControl {
             (Arc::clone(&inner.identity), inner.breaker.generation())
         };
         let terms = CallTerms { identity: Arc::clone(&identity), ..self.terms.clone() };
-        let asked = Instant::now();
         let answer = store.take_call(&terms).await.map_err(|error| self.store_away(error.to_string()))?;
         let now = Instant::now();
         let mut inner = self.lock();
         (inner.away, inner.limited) = (None, None);
         // A change here during the statement is newer than the answer. The caller checks it again.
         let is_current = inner.identity == identity && inner.breaker.generation() == generation;
-        if is_current {
+        let may_learn = is_current && inner.unwritten == 0;
+        if may_learn {
             let learnt = inner.breaker.learn(&answer.breaker, now, true);
             self.report(&mut inner, learnt);
         }
         match answer.decision {
             CallDecision::Taken { at, probe } => {
                 if is_current
-                    && now <= asked + self.fresh_for
+                    && now <= answer.asked + self.fresh_for
                     && let Attempt::Taken(permit) = self.admit(&mut inner, at)
                 {
                     return Ok(Attempt::Taken(permit));
@@ -278,8 +288,8 @@ impl CallControl {
                 Ok(Attempt::Later(Duration::ZERO))
             }
             CallDecision::Later(wait) => Ok(Attempt::Later(wait)),
-            // The breaker here refuses the next attempt.
-            CallDecision::Refused => Ok(Attempt::Later(Duration::ZERO)),
+            // The breaker here refuses the next attempt, or it closed and the store does not know that yet.
+            CallDecision::Refused => Ok(Attempt::Later(if may_learn { Duration::ZERO } else { UNWRITTEN_PAUSE })),
             CallDecision::Limited(limit, ends_in) => {
                 inner.limited = Some((limit, now + ends_in));
                 Err(limit_error(limit))
@@ -391,8 +401,8 @@ impl CallControl {
         self.record(Arc::clone(&permit.identity), CallEnd { taken_at, version, unused, refund_usd, outcome });
     }
 
-    /// Writes the end of a call in the background, if it changes something. A lost one leaves a call counted that was not
-    /// made, or other processes without news of the breaker until their next call.
+    /// Writes the end of a call in the background, if it changes something. A change of the breaker is tried again; a
+    /// refund is not, so that it is never paid twice.
     fn record(self: &Arc<Self>, identity: Arc<str>, end: CallEnd) {
         let Some(store) = self.store.clone() else { return };
         if !end.unused && end.refund_usd == 0.0 && end.outcome.is_none() {
@@ -401,15 +411,38 @@ impl CallControl {
         // Without a runtime the process ends.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let this = Arc::clone(self);
+        let changes = u32::from(end.outcome.is_some());
+        this.lock().unwritten += changes;
         let writing = async move {
-            match store.end_call(&this.terms.provider, &identity, &end).await {
-                Ok(shared) => this.learn(&identity, &shared, Instant::now()),
-                Err(error) => {
-                    tracing::debug!(provider = this.name, %error, "recording the end of a provider call failed");
-                }
+            let written = this.write(&store, &identity, end).await;
+            this.lock().unwritten -= changes;
+            if let Some(shared) = written {
+                this.learn(&identity, &shared, Instant::now());
             }
         };
         self.tasks.spawn_on(writing, &runtime);
+    }
+
+    async fn write(&self, store: &Store, identity: &str, mut end: CallEnd) -> Option<SharedBreaker> {
+        let begun = Instant::now();
+        for pause in WRITE_PAUSES {
+            sleep(pause).await;
+            let mut now = end.clone();
+            if let Some(CallOutcome::Opened { wait, .. }) = &mut now.outcome {
+                *wait = wait.saturating_sub(begun.elapsed());
+            }
+            match store.end_call(&self.terms.provider, identity, &now).await {
+                Ok(shared) => return Some(shared),
+                Err(error) => {
+                    tracing::debug!(provider = self.name, %error, "recording the end of a provider call failed");
+                }
+            }
+            if end.outcome.is_none() {
+                break;
+            }
+            (end.unused, end.refund_usd) = (false, 0.0);
+        }
+        None
     }
 
     fn learn(&self, identity: &str, shared: &SharedBreaker, received: Instant) {

@@ -52,7 +52,7 @@ impl ReadQuery {
     /// A message for the operator.
     pub fn new(sql: &str) -> Result<Self, String> {
         let sql = sql.trim().trim_end_matches(';').trim_end();
-        let first = sql
+        let first = without_comments(sql)
             .trim_start_matches(|letter: char| letter == '(' || letter.is_whitespace())
             .split(|letter: char| !letter.is_alphabetic())
             .next();
@@ -60,6 +60,17 @@ impl ReadQuery {
             return Err("is no statement that reads; begin it with SELECT, WITH, VALUES or TABLE".to_owned());
         }
         Ok(Self { sql: sql.to_owned(), takes_parameter: sql.contains("$1") })
+    }
+}
+
+/// Returns the statement without the comments before it.
+fn without_comments(sql: &str) -> &str {
+    let mut sql = sql.trim_start();
+    loop {
+        let line = sql.strip_prefix("--").map(|rest| rest.split_once('\n').map_or("", |(_, rest)| rest));
+        let block = || sql.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map(|(_, rest)| rest);
+        let Some(rest) = line.or_else(block) else { return sql };
+        sql = rest.trim_start();
     }
 }
 

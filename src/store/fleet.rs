@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use tokio::time::Instant;
 
 use super::{Store, StoreError};
 
@@ -22,7 +23,7 @@ use super::{Store, StoreError};
 pub struct CallTerms {
     /// Name, or `name:part` if the provider has several endpoints with separate rates.
     pub provider: Arc<str>,
-    /// Key and address; each has its own circuit breaker.
+    /// Key and address that the circuit breaker belongs to. One with another key is forgotten.
     pub identity: Arc<str>,
     /// Time between calls.
     pub period: Duration,
@@ -41,6 +42,8 @@ pub struct CallTerms {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallAnswer {
     pub decision: CallDecision,
+    /// When the statement was sent, after the wait for a connection. The call was taken later.
+    pub asked: Instant,
     pub breaker: SharedBreaker,
 }
 
@@ -158,7 +161,7 @@ impl Store {
     /// twice counts twice, so that no limit is exceeded.
     pub async fn take_call(&self, terms: &CallTerms) -> Result<CallAnswer, StoreError> {
         let taken = || async {
-            sqlx::query(
+            let statement = sqlx::query(
                 "SELECT decision, wait, taken_at, is_probe, state, until_in, reason, trips, version
                  FROM take_call($1, $2, $3, $4, $5, $6, $7, $8::float8::numeric, $9::float8::numeric)",
             )
@@ -170,15 +173,20 @@ impl Store {
             .bind(terms.day_limit.map(i64::from))
             .bind(terms.month_limit.map(i64::from))
             .bind(terms.usd)
-            .bind(terms.cap_usd)
-            .fetch_one(&self.pool)
-            .await
-            .map_err(StoreError::from)
+            .bind(terms.cap_usd);
+            let sent = async {
+                let mut connection = self.pool.acquire().await?;
+                let asked = Instant::now();
+                Ok((statement.fetch_one(&mut *connection).await?, asked))
+            };
+            self.pool.within(sent).await.map_err(StoreError::from)
         };
-        answer(&self.again(taken).await?)
+        let (row, asked) = self.again(taken).await?;
+        answer(&row, asked)
     }
 
-    /// Records the end of a call. Returns the breaker afterwards. Never repeated: a lost refund exceeds no limit.
+    /// Records the end of a call. Returns the breaker afterwards. Never repeated: a refund must not be paid twice, and a
+    /// lost one exceeds no limit. (A call that cost more than its price may exceed the cap by the difference.)
     pub async fn end_call(&self, provider: &str, identity: &str, end: &CallEnd) -> Result<SharedBreaker, StoreError> {
         let (outcome, wait, reason) = match &end.outcome {
             Some(CallOutcome::Opened { state, wait, reason }) => (Some(state.as_str()), Some(*wait), Some(reason)),
@@ -206,16 +214,20 @@ impl Store {
 
     /// Closes a provider's circuit breakers, for all endpoints. Returns their number.
     pub async fn reset_breakers(&self, provider: &str) -> Result<u64, StoreError> {
-        let closed = sqlx::query(
-            "UPDATE provider_quota SET state = 'ready', until = NULL, reason = NULL, trips = 0, probe_until = NULL,
-                 version = version + 1, updated_at = clock_timestamp()
-             WHERE split_part(provider, ':', 1) = $1 AND state <> 'ready'",
+        let closed: i64 = sqlx::query_scalar(
+            // The version also grows for a closed breaker: a process may hold an open one that it could not report.
+            "WITH found AS (SELECT provider, state FROM provider_quota WHERE split_part(provider, ':', 1) = $1 FOR UPDATE),
+             closed AS (
+                 UPDATE provider_quota AS q SET state = 'ready', until = NULL, reason = NULL, trips = 0, probe_until = NULL,
+                     version = version + 1, updated_at = clock_timestamp()
+                 FROM found WHERE q.provider = found.provider)
+             SELECT count(*) FROM found WHERE state <> 'ready'",
         )
         .bind(provider)
-        .execute(&self.pool)
+        .fetch_one(&self.pool)
         .await?;
         self.wake_fleet.notify_waiters();
-        Ok(closed.rows_affected())
+        Ok(u64::try_from(closed).unwrap_or(0))
     }
 
     pub async fn calls(&self) -> Result<CallSnapshot, StoreError> {
@@ -223,16 +235,19 @@ impl Store {
             "WITH clock AS (SELECT moment, date_trunc('day', moment, 'UTC') AS day, date_trunc('month', moment, 'UTC') AS month
                  FROM clock_timestamp() AS moment)
              SELECT clock.moment, provider, identity, state, reason, trips, version,
-                 CASE WHEN q.day >= (clock.day AT TIME ZONE 'UTC')::date THEN day_calls ELSE 0 END AS day_calls,
-                 CASE WHEN q.month >= (clock.month AT TIME ZONE 'UTC')::date THEN month_calls ELSE 0 END AS month_calls,
-                 CASE WHEN q.month >= (clock.month AT TIME ZONE 'UTC')::date THEN usd ELSE 0 END::float8 AS usd,
+                 CASE WHEN q.day BETWEEN today AND today + 1 THEN day_calls ELSE 0 END AS day_calls,
+                 CASE WHEN q.month BETWEEN this_month AND this_month + 31 THEN month_calls ELSE 0 END AS month_calls,
+                 CASE WHEN q.month BETWEEN this_month AND this_month + 31 THEN usd ELSE 0 END::float8 AS usd,
                  extract(epoch FROM greatest(bounded_until(until,
                      CASE state WHEN 'exhausted' THEN interval '36 days' ELSE interval '2 days' END, moment),
                      bounded_until(probe_until, interval '1 hour', moment)) - moment)::float8 AS until_in,
                  extract(epoch FROM clock.day + interval '1 day' - moment)::float8 AS day_ends_in,
                  extract(epoch FROM ((clock.month AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC' - moment)::float8
                      AS month_ends_in
-             FROM clock LEFT JOIN provider_quota AS q ON true",
+             -- The windows that `provider_row` accepts.
+             FROM clock, LATERAL (SELECT (clock.day AT TIME ZONE 'UTC')::date AS today,
+                     (clock.month AT TIME ZONE 'UTC')::date AS this_month) AS windows
+                 LEFT JOIN provider_quota AS q ON true",
         )
         .fetch_all(&self.pool)
         .await?;
@@ -321,7 +336,7 @@ fn span(seconds: Option<f64>) -> Duration {
     Duration::try_from_secs_f64(seconds.unwrap_or_default()).unwrap_or_default()
 }
 
-fn answer(row: &PgRow) -> Result<CallAnswer, StoreError> {
+fn answer(row: &PgRow, asked: Instant) -> Result<CallAnswer, StoreError> {
     let decision: String = row.try_get("decision")?;
     let wait = span(row.try_get("wait")?);
     let decision = match decision.as_str() {

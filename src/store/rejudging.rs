@@ -165,19 +165,27 @@ impl Store {
     }
 
     /// Removes an item, unless it got a new reason or another holder meanwhile. Its result counts as judged with
-    /// `current`, also if it stays as it was: it is not tried again until something else changes.
-    pub async fn settle_due(&self, due: &DueItem, current: &JudgedWith) -> Result<(), StoreError> {
+    /// `current`, also if it stays as it was: it is not tried again until something else changes. A result that is not of
+    /// `evaluated_at`, the time of the result that was read, keeps its own value.
+    pub async fn settle_due(
+        &self,
+        due: &DueItem,
+        current: &JudgedWith,
+        evaluated_at: Option<DateTime<Utc>>,
+    ) -> Result<(), StoreError> {
         sqlx::query(
             "WITH settled AS (
                  DELETE FROM rejudging WHERE item_id = $1 AND asks = $2 AND taken_until = $3 RETURNING item_id)
              UPDATE items SET judged_with = judged_with || $4
              FROM settled WHERE items.item_id = settled.item_id AND NOT judged_with @> $4
+                 AND items.evaluated_at = coalesce($5, items.evaluated_at)
                  AND coalesce((judged_with->>'lists')::bigint <= ($4->>'lists')::bigint, true)",
         )
         .bind(&due.item_id)
         .bind(due.reason.asks())
         .bind(due.taken_until)
         .bind(Json(current))
+        .bind(evaluated_at)
         .execute(&self.pool)
         .await?;
         Ok(())

@@ -79,14 +79,14 @@ impl Choice<'_> {
         let embedder = self.own_embedder()?;
         let model = local::stance(folder, embedder, self.supervisor)?;
         if let Some(ensemble) = &folder.manifest.ensemble
-            && let Some(partner) = self.named(&ensemble.partner)
+            && let Some(partner) = self.stance_named(&ensemble.partner)
         {
+            let own = ModelLanguages::new(&partner.manifest.languages);
+            let all = languages.union(&own);
             let first = Member { model, languages };
-            let languages = ModelLanguages::new(&partner.manifest.languages);
-            let second =
-                Member { model: local::stance(partner, embedder, self.supervisor)?, languages: languages.clone() };
+            let second = Member { model: local::stance(partner, embedder, self.supervisor)?, languages: own };
             let both = EnsembleStance::new(ensemble, first, second);
-            return Ok(Arc::new(RoutedStance::new(Arc::new(both), languages, rules)));
+            return Ok(Arc::new(RoutedStance::new(Arc::new(both), all, rules)));
         }
         // The agreement rule judges texts that the model does not read.
         Ok(Arc::new(RoutedStance::new(model, languages, rules)))
@@ -116,8 +116,9 @@ impl Choice<'_> {
         if self.remote.embedder.is_some() { Ok(None) } else { self.folder(Task::Embedding) }
     }
 
-    fn named(&self, name: &str) -> Option<&ModelFolder> {
-        self.brought.iter().chain(&self.shipped).find(|folder| folder.manifest.name == name)
+    fn stance_named(&self, name: &str) -> Option<&ModelFolder> {
+        let is_it = |folder: &&ModelFolder| folder.manifest.task == Task::Stance && folder.manifest.name == name;
+        self.brought.iter().chain(&self.shipped).find(is_it)
     }
 
     /// Returns `None` if no model is wanted or exists.

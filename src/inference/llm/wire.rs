@@ -109,10 +109,32 @@ pub(super) enum Refusal {
     Failed(AskError),
 }
 
+/// Words of an error about a value or a text that exceeds a limit.
+const LIMITS: &[&str] = &[
+    "context_length",
+    "context length",
+    "context size",
+    "context window",
+    "too many tokens",
+    "too large",
+    "output limit",
+    "at most",
+    "must be less",
+    "less than or equal",
+    "exceeds",
+];
+
 /// Returns the refusal; `None` if the response may hold an answer.
 pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
-    let error = body.get("error").filter(|error| !error.is_null());
+    // Gateways send an empty error with an answer.
+    let is_empty = |error: &Value| match error {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    };
+    let error = body.get("error").filter(|error| !is_empty(error));
     let mut response = response.clone();
     if response.status == 200 {
         // Routers send the status of the server behind them in the body.
@@ -121,7 +143,14 @@ pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
     }
     let message = error.and_then(|error| error.get("message").unwrap_or(error).as_str());
     let whole = String::from_utf8_lossy(&response.body);
-    let (message, words) = (excerpt(message.unwrap_or(&whole)), whole.to_lowercase());
+    // Servers may repeat the request in an error, and its texts must not decide.
+    let named = |error: &Value| {
+        let fields = ["/message", "/code", "/type", "/param", "/metadata/raw"];
+        let texts = fields.iter().filter_map(|field| error.pointer(field)).map(Value::to_string);
+        if error.is_object() { texts.collect::<Vec<_>>().join(" ") } else { error.to_string() }
+    };
+    let words = error.map_or_else(|| whole.to_string(), named).to_lowercase();
+    let message = excerpt(message.unwrap_or(&whole));
     let has = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
     if response.status == 402 || has(&["insufficient_quota"]) {
         return Some(Refusal::Failed(AskError::QuotaGone { until: None }));
@@ -134,9 +163,7 @@ pub(super) fn refusal(response: &ApiResponse, model: &str) -> Option<Refusal> {
         || response.status == 404 && has(&["model"]);
     Some(match response.status {
         // Servers name the field of the limit that the texts or the answer exceed.
-        400 | 422 if has(&["context", "too large", "output limit"]) => {
-            Refusal::Failed(AskError::Refused { detail: message })
-        }
+        400 | 422 if has(LIMITS) => Refusal::Failed(AskError::Refused { detail: message }),
         _ if is_request && has(&["response_format", "json_schema", "structured output"]) => {
             Refusal::Field(Field::Schema, message)
         }

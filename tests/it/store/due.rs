@@ -56,7 +56,7 @@ pub(super) async fn a_result_is_due_once_when_it_was_judged_with_something_else(
     let second = taken(store, false).await;
     assert_eq!(ids(&second), ["due:1"], "the other is taken");
     for one in first.iter().chain(&second) {
-        store.settle_due(one, &JudgedWith { models: None, ..other.clone() }).await.unwrap();
+        store.settle_due(one, &JudgedWith { models: None, ..other.clone() }, None).await.unwrap();
     }
     assert_eq!(noted(store, &other, LATE).await, 0, "what stays as it is counts as judged with it");
 
@@ -81,13 +81,13 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     };
     store.put_domain_rule(&rule("example.org"), "a test", day(0), false).await.unwrap();
     for one in &before {
-        store.settle_due(one, &JudgedWith::default()).await.unwrap();
+        store.settle_due(one, &JudgedWith::default(), None).await.unwrap();
     }
     let after = taken(store, false).await;
     assert!(["due:0", "due:1", "due:command"].iter().all(|item| ids(&after).contains(item)), "{after:?}");
     assert!(after.iter().all(|one| one.reason == Reason::DomainLists), "{after:?}");
     for one in &after {
-        store.settle_due(one, &JudgedWith::default()).await.unwrap();
+        store.settle_due(one, &JudgedWith::default(), None).await.unwrap();
     }
     let why = DomainRule { why: Some("another reason".to_owned()), ..rule("example.org") };
     store.put_domain_rule(&why, "a test", day(0), false).await.unwrap();
@@ -97,7 +97,7 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
         store.remove_domain_rule(domain, "a test", None, day(0), false).await.unwrap();
     }
     for one in taken(store, false).await {
-        store.settle_due(&one, &JudgedWith::default()).await.unwrap();
+        store.settle_due(&one, &JudgedWith::default(), None).await.unwrap();
     }
 
     // A whole run that lacks nothing is what other models ask for.
@@ -111,12 +111,12 @@ pub(super) async fn what_comes_up_while_an_item_is_judged_makes_it_due_again(sto
     let passages = vec![passage(URL, 0.9, 0.0)];
     let written = Written { item: "due:0", channel: None, verdict: Verdict::Supported, passages, now: day(LATE + 1) };
     assert_eq!(commit(store, run, written, &[URL]).await.unwrap(), CommitOutcome::Written);
-    store.settle_due(&asked[0], &JudgedWith::default()).await.unwrap();
+    store.settle_due(&asked[0], &JudgedWith::default(), None).await.unwrap();
     let requested = taken(store, true).await;
     assert_eq!(ids(&requested), ["due:0", "due:1", "due:command"]);
     for one in &requested {
         assert_eq!(one.reason, Reason::Requested);
-        store.settle_due(one, &JudgedWith::default()).await.unwrap();
+        store.settle_due(one, &JudgedWith::default(), None).await.unwrap();
     }
 
     // What grew too old meanwhile is not asked about.
@@ -140,7 +140,7 @@ pub(super) async fn a_result_by_earlier_lists_is_due_and_replaces_no_later_one(s
     assert_eq!(noted(store, &with("late", "late"), LATE + 100).await, 1);
     let due = taken(store, false).await;
     assert_eq!((ids(&due), due[0].reason), (vec!["late:before"], Reason::DomainLists));
-    store.settle_due(&due[0], &by(version)).await.unwrap();
+    store.settle_due(&due[0], &by(version), None).await.unwrap();
 
     for (lists, expected) in [(version - 1, RewriteOutcome::Overtaken), (version, RewriteOutcome::Written)] {
         let stored = store.stored_run("late:now").await.unwrap().unwrap();
