@@ -51,7 +51,7 @@ impl ReadQuery {
     /// # Errors
     /// A message for the operator.
     pub fn new(sql: &str) -> Result<Self, String> {
-        let sql = sql.trim().trim_end_matches(';').trim_end();
+        let sql = without_end(sql.trim());
         let first = without_comments(sql)
             .trim_start_matches(|letter: char| letter == '(' || letter.is_whitespace())
             .split(|letter: char| !letter.is_alphabetic())
@@ -61,6 +61,15 @@ impl ReadQuery {
         }
         Ok(Self { sql: sql.to_owned(), takes_parameter: sql.contains("$1") })
     }
+}
+
+/// Returns the statement without a semicolon at its end, which a line comment may follow. A tail with quotes may be part of
+/// a literal and stays.
+fn without_end(sql: &str) -> &str {
+    let Some((statement, tail)) = sql.rsplit_once(';') else { return sql };
+    let tail = tail.trim();
+    let is_comment = tail.starts_with("--") && !tail.contains(['\n', '\'', '"']);
+    if tail.is_empty() || is_comment { statement.trim_end() } else { sql }
 }
 
 /// Returns the statement without the comments before it.
