@@ -1,4 +1,4 @@
-//! Limits stance probabilities of passages about another time or place, or with exchanged roles.
+//! Limits stance probabilities of passages about another time, place or group, or with exchanged roles.
 //!
 //! The NLI model does not see publication dates, and takes "B invaded A" for "A invaded B". On pairs of public sets these
 //! rules change almost nothing; on dated claims they prevent conclusive errors (`docs/research/011-rule-ablation.md`). A limit
@@ -14,7 +14,7 @@ use corroborate_language::lexicon::Parts;
 use crate::coverage::sentence_coverage;
 use crate::names::Names;
 use crate::numbers::occasions::{Occasion, occasion};
-use crate::numbers::{Occasions, Recurrence, has_count, recurrence};
+use crate::numbers::{Occasions, Recurrence, has_count, is_of_another_group, recurrence};
 use crate::profile::{SentenceProfile, TextProfile};
 use crate::roles::are_exchanged;
 use crate::stance::MAX_UNDECIDED;
@@ -36,7 +36,7 @@ struct Rule {
     holds: fn(&Pair<'_>, &SentenceProfile) -> bool,
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule {
         id: "roles.exchanged",
         max_entail: MAX_UNDECIDED,
@@ -76,6 +76,12 @@ const RULES: [Rule; 7] = [
         max_entail: 1.0,
         max_contradict: MAX_UNDECIDED,
         holds: |pair, sentence| is_of_long_before(pair.claim, pair.passage, sentence),
+    },
+    Rule {
+        id: "scope.other_group",
+        max_entail: MAX_UNDECIDED,
+        max_contradict: MAX_UNDECIDED,
+        holds: |pair, sentence| is_of_another_group(pair.claim, sentence),
     },
     Rule {
         id: "scope.elsewhere",
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_hold_for_another_time_place_or_doer() {
+    fn rules_hold_for_another_time_place_group_or_doer() {
         let day = "2026-10-14";
         for (claim, passage, expected) in [
             (
@@ -203,6 +209,33 @@ mod tests {
             ("Telisk has 12 million customers.", "Telisk had 8 million customers in 2018.", "time.long_before"),
             ("Telisk has 12 million customers.", "Telisk has 8 million customers in 2026.", ""),
             ("The treaty was ratified in 1958.", "The treaty was ratified in 1957.", ""),
+            (
+                "Women in Kastoria live to 84 on average.",
+                "Average male life expectancy in Kastoria is 77 years.",
+                "scope.other_group",
+            ),
+            (
+                "Larn imported 7 million tonnes of grain.",
+                "Larn exported 7 million tonnes of grain.",
+                "scope.other_group",
+            ),
+            (
+                "Середня пенсія в Ларні — 14 тисяч гривень.",
+                "Середня зарплата в Ларні — 14 тисяч гривень.",
+                "scope.other_group",
+            ),
+            (
+                "Прибыль завода составила 900 млн рублей.",
+                "Выручка завода составила 900 млн рублей.",
+                "scope.other_group",
+            ),
+            ("Завод нанял 400 рабочих.", "Завод уволил 400 рабочих.", "scope.other_group"),
+            (
+                "The firm's profit was 9 million euros.",
+                "The firm's profit was 9 million euros on revenue of 90 million.",
+                "",
+            ),
+            ("The north tower is 180 metres tall.", "The north tower is 150 metres tall and the south one 90.", ""),
             (
                 "A mosque was set on fire in Birmingham.",
                 "In Malmö in Sweden a fire broke out in a school, police said.",

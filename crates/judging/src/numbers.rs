@@ -25,7 +25,7 @@ use periods::periods;
 use subject::Subject;
 
 pub(crate) use dated::{Occasions, Recurrence, recurrence};
-pub(crate) use subject::has_count;
+pub(crate) use subject::{has_count, is_about_part, is_of_another_group};
 
 /// Probability limits if a figure disagrees (`docs/scoring.md`, numbers and dates).
 pub const MIN_REFUTING_CONTRADICTION: f64 = 0.70;
@@ -117,8 +117,10 @@ pub fn compare_with(claim: &TextProfile, passage: &TextProfile, names: &Names) -
         .into_iter()
         .filter_map(|ours| Some((ours.mention.text.as_str(), date(&ours, claim, passage, &theirs, &subject)?)));
     let mut totals_only = true;
-    // Other figures do not contradict a denial: "is not 6,000 years old".
-    let leaves_open = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
+    // Other figures do not contradict a denial ("is not 6,000 years old") or a statement on a part ("some fell by 5
+    // %").
+    let denies = claim.negations % 2 == 1 && passage.negations.is_multiple_of(2);
+    let leaves_open = denies || (is_about_part(claim) && !is_about_part(passage));
     for (ours, found) in of_quantities.chain(of_dates) {
         match found {
             FigureMatch::Agreement => check.num_ok = Some(check.num_ok.unwrap_or(true)),

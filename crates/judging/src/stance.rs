@@ -52,8 +52,14 @@ pub fn agreement_stance(claim: &TextProfile, passage: &TextProfile, min_agreemen
         return numbers::apply(refuted(shared, MIN_FIGURE_COVERAGE), &check);
     }
     let figures_found = numbers::all_found(claim, passage);
+    let is_of_a_part = numbers::is_about_part(claim) && !numbers::is_about_part(passage);
     // Only a passage with that year contradicts "was not founded in 1950".
-    if is_denied && shared >= MIN_DENIAL_COVERAGE && !is_turned && (claim.negations == 0 || figures_found) {
+    if is_denied
+        && shared >= MIN_DENIAL_COVERAGE
+        && !is_turned
+        && !is_of_a_part
+        && (claim.negations == 0 || figures_found)
+    {
         return refuted(shared, MIN_DENIAL_COVERAGE);
     }
     let agreed = agreement_within(claim, passage, shared, names.found());
@@ -137,6 +143,7 @@ mod tests {
             ("Russia invaded Ukraine.", "Ukraine invaded Russia.", Neutral),
             ("Russia invaded Ukraine.", "Russia invaded Ukraine in February.", Supports),
             ("Exports of grain increased.", "Exports of grain decreased.", Neutral),
+            ("Some vaccines are not safe.", "Vaccines are safe.", Neutral),
             ("The mayor of Odesa resigned.", "The council denied that the mayor of Odesa resigned.", Contradicts),
             ("The mayor of Odesa resigned.", "It is a hoax that the mayor of Odesa resigned.", Contradicts),
             ("The mayor of Odesa resigned.", "The mayor of Odesa opened a bridge.", Neutral),

@@ -9,15 +9,49 @@ use corroborate_language::entities::kind::EntityKind;
 use corroborate_language::lexicon::Words;
 use corroborate_language::numbers::{Quantity, Unit};
 use corroborate_language::tokens;
+use corroborate_language::word_list::WordList;
 
 use super::{PEOPLE, REPORTING_STEMS};
 
 /// Weighted share of the claim's words that may be missing, except names and figures.
 const MAX_MISSING_SHARE: f64 = 0.2;
 
+/// Words of groups, and of measures, with separate figures.
+static GROUPS: [(Words, Words); 9] = [
+    (Words::of("scope.men"), Words::of("scope.women")),
+    (Words::of("scope.north"), Words::of("scope.south")),
+    (Words::of("scope.east"), Words::of("scope.west")),
+    (Words::of("scope.import"), Words::of("scope.export")),
+    (Words::of("scope.children"), Words::of("scope.adults")),
+    (Words::of("scope.urban"), Words::of("scope.rural")),
+    (Words::of("scope.profit"), Words::of("scope.revenue")),
+    (Words::of("scope.pension"), Words::of("scope.wage")),
+    (Words::of("scope.hired"), Words::of("scope.dismissed")),
+];
+
+/// Words for a part of a whole.
+static PARTS: Words = Words::of("scope.part");
+
 /// Whether the claim counts or measures something other than years.
 pub(crate) fn has_count(claim: &TextProfile) -> bool {
     claim.quantities.iter().any(|figure| !matches!(figure.unit, Unit::Year | Unit::Ordinal | Unit::Identifier))
+}
+
+/// Whether the figure is of another group or measure: men's for women's, imports for exports, turnover for profit.
+pub(crate) fn is_of_another_group(claim: &TextProfile, sentence: &SentenceProfile) -> bool {
+    let ours = |list: &WordList| claim.sentences.iter().flat_map(|own| &own.words).any(|own| list.has(&own.text));
+    let theirs = |list: &WordList| sentence.words.iter().any(|own| list.has(&own.text));
+    let other = |one: &WordList, other: &WordList| ours(one) && !ours(other) && theirs(other) && !theirs(one);
+    has_count(claim) && GROUPS.iter().any(|(one, two)| other(one, two) || other(two, one))
+}
+
+/// Whether a text is about a part only. "Some 300" and "a few 100" are figures.
+pub(crate) fn is_about_part(text: &TextProfile) -> bool {
+    let begins_with_digit = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    text.sentences.iter().any(|sentence| {
+        let next = |at: usize| sentence.words.get(at + 1).is_some_and(|next| begins_with_digit(&next.text));
+        sentence.words.iter().enumerate().any(|(at, word)| PARTS.has(&word.text) && !next(at))
+    })
 }
 
 /// "Exactly" belongs to the figure, not to the subject.
@@ -42,7 +76,11 @@ impl<'a> Subject<'a> {
     }
 
     pub(super) fn is_of(&self, sentence: &SentenceProfile) -> bool {
-        if self.is_renumbered || self.names.found() < 1.0 || !self.names.are_covered_by(sentence) {
+        if self.is_renumbered
+            || self.names.found() < 1.0
+            || !self.names.are_covered_by(sentence)
+            || is_of_another_group(self.claim, sentence)
+        {
             return false;
         }
         let (mut all, mut missing) = (0.0, 0.0);
