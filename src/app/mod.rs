@@ -99,7 +99,7 @@ impl App {
         build::open(config, purpose, exchanges, Steps::default()).await
     }
 
-    /// Writes pending counters, returns leases and closes all parts in order.
+    /// Writes pending counters, records the ends of calls and closes all parts in order.
     ///
     /// # Errors
     /// If a background task ended unexpectedly, or the store did not close.

@@ -21,7 +21,7 @@ pub struct CleanupReport {
     pub answers: i64,
     /// Unused feeds and sites, with their entries.
     pub feeds: i64,
-    /// Old quota periods, breakers of unused keys, unused hosts, and re-evaluation entries of removed items.
+    /// Unused providers and hosts, and re-evaluation entries of removed items.
     pub provider_state: i64,
     /// Messages tried for [`MESSAGE_AGE`].
     pub webhook_messages: i64,

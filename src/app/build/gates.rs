@@ -50,8 +50,8 @@ impl Gates<'_> {
         self.shared(settings, self.fleet())
     }
 
-    /// Returns a gate for one of several addresses of a provider. A new address or key resets its rate limit and
-    /// breaker.
+    /// Returns a gate for one of several addresses of a provider. A new address or key has a closed
+    /// breaker; the rate and the quotas stay.
     pub(super) fn place(&self, settings: GateSettings, name: &str, identity: Identity) -> Gate {
         self.shared(settings, Fleet { part: Some(name.to_owned()), identity, ..self.fleet() })
     }
