@@ -801,9 +801,11 @@ CREATE FUNCTION note_edited_domains() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO rejudging (item_id, asks, reason)
     SELECT DISTINCT e.item_id, false, 'domain_lists'
-    FROM pages_under(ARRAY(SELECT regexp_replace(domain, '^\*\.', '') FROM edits WHERE action <> 'install'
-            AND coalesce(before, '{}') - 'why' IS DISTINCT FROM coalesce(after, '{}') - 'why')) AS page (id)
-        JOIN item_evidence e ON e.evidence_id = page.id
+    FROM item_evidence e
+    -- An array, so that the index is used however many pages the function is expected to return.
+    WHERE e.evidence_id = ANY (ARRAY(
+        SELECT page.id FROM pages_under(ARRAY(SELECT regexp_replace(domain, '^\*\.', '') FROM edits WHERE action <> 'install'
+            AND coalesce(before, '{}') - 'why' IS DISTINCT FROM coalesce(after, '{}') - 'why')) AS page (id)))
     ORDER BY 1
     ON CONFLICT (item_id, asks) DO UPDATE SET reason = excluded.reason, noted_at = now(), taken_until = NULL, attempts = 0;
     RETURN NULL;

@@ -7,10 +7,10 @@ use crate::support::app::TestApp;
 use crate::support::stories::{self, DISPUTED, ONCE, TOLD, item};
 use crate::support::wire::{Trip, Wire};
 
-/// Statements for a new item with one claim, three searches in three wordings each, and three pages. About 22 on an idle
-/// machine (`docs/benchmarks.md`); a busy one writes permits, provider responses and use in smaller batches. One statement
-/// more for each response or passage would exceed this.
-const MAX_STATEMENTS: usize = 40;
+/// Statements for a new item with one claim, three searches in three wordings each, and three pages. 41 were measured: 14 to
+/// take ten calls, because the rate makes some wait, ten reads and ten writes of cached answers, and seven others. One
+/// statement more for each call would exceed this.
+const MAX_STATEMENTS: usize = 48;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_new_item_costs_few_round_trips() {
