@@ -71,7 +71,7 @@ async fn daemon_ends_with_the_name_of_the_task_when_one_panics() {
         "re-embedding",
         "the HTTP server",
         "the accounting",
-        "the answer writer",
+        "the answer clean-up",
         "the clean-up",
         "the domain list follower",
         "the embedded database",
