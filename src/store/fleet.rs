@@ -348,7 +348,7 @@ fn answer(row: &PgRow, asked: Instant) -> Result<CallAnswer, StoreError> {
         "cap" => CallDecision::Limited(Limit::Cap, wait),
         other => return Err(StoreError::Corrupt { detail: format!("the answer to a call: {other}") }),
     };
-    Ok(CallAnswer { decision, breaker: breaker(row)? })
+    Ok(CallAnswer { decision, asked, breaker: breaker(row)? })
 }
 
 fn breaker(row: &PgRow) -> Result<SharedBreaker, StoreError> {
