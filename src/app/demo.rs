@@ -35,7 +35,7 @@ fn folder(config: &Config) -> PathBuf {
 
 /// Opens an app with its own store, recorded answers and the clock of the recordings.
 pub async fn open(config: &Config) -> Result<App, AppError> {
-    open_with(config, Arc::new(demo_data::archive())).await
+    Box::pin(open_with(config, Arc::new(demo_data::archive()))).await
 }
 
 pub(super) async fn open_with(config: &Config, archive: Arc<Archive>) -> Result<App, AppError> {

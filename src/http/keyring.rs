@@ -39,7 +39,7 @@ impl ApiToken {
         Self { id: None, name: name.into(), scope, per_minute: None }
     }
 
-    pub(crate) fn of_session(token: SessionToken, scope: Scope) -> Self {
+    pub(crate) fn of_session(token: &SessionToken, scope: Scope) -> Self {
         Self::stored(token.id, &token.name, scope, token.requests_per_minute)
     }
 

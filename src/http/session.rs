@@ -75,7 +75,7 @@ impl Session {
     fn of(stored: StoredSession, secret: Secret, keyring: &Keyring) -> Option<Self> {
         let scope = Scope::parse(&stored.scope)?;
         let token = match (stored.token, stored.server_token_mac) {
-            (Some(token), None) => ApiToken::of_session(token, scope),
+            (Some(token), None) => ApiToken::of_session(&token, scope),
             (None, Some(mac)) => {
                 let (digest, token) = keyring.configured_for(scope)?;
                 let expected = secret.mac(digest)?;

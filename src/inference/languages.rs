@@ -61,6 +61,7 @@ impl ModelLanguages {
     }
 
     /// Returns the languages of both.
+    #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         Self(self.0.as_ref().zip(other.0.as_ref()).map(|(own, others)| [own.as_slice(), others].concat()))
     }

@@ -114,14 +114,11 @@ fn outgoing(
     result: &ItemResult,
 ) -> Result<(Vec<OutboxDraft>, Vec<WebhookDraft>), PipelineError> {
     let listeners = services.settings.listeners();
-    let (events, reply) = match &request.rejudging {
-        Some(Rejudging { why, before, .. }) => {
-            (Events::of_change(before, result, *why, result.enriched_at), ReplyAddress::default())
-        }
-        None => {
-            let (reply_to, correlation_id) = (request.reply_to.as_deref(), request.correlation_id.as_deref());
-            (Events::of_result(result)?, ReplyAddress { reply_to, correlation_id })
-        }
+    let (events, reply) = if let Some(Rejudging { why, before, .. }) = &request.rejudging {
+        (Events::of_change(before, result, *why, result.enriched_at), ReplyAddress::default())
+    } else {
+        let (reply_to, correlation_id) = (request.reply_to.as_deref(), request.correlation_id.as_deref());
+        (Events::of_result(result)?, ReplyAddress { reply_to, correlation_id })
     };
     Ok((events.outbox(&listeners, reply), events.webhooks(&listeners)))
 }

@@ -45,7 +45,7 @@ pub(super) struct ReplyAddress<'a> {
 pub(super) struct Events<'a> {
     item_id: &'a str,
     at: DateTime<Utc>,
-    events: Vec<OutgoingEvent>,
+    outgoing: Vec<OutgoingEvent>,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<'a> Events<'a> {
     /// Returns the events of a new result, the result first.
     pub(super) fn of_result(result: &'a ItemResult) -> Result<Self, StoreError> {
         let whole = serde_json::to_string(result).map_err(|error| StoreError::Corrupt { detail: error.to_string() })?;
-        let mut events = Self { item_id: &result.item_id, at: result.enriched_at, events: Vec::new() };
+        let mut events = Self { item_id: &result.item_id, at: result.enriched_at, outgoing: Vec::new() };
         events.add(Event::ItemEnriched, whole, "result".to_owned());
         for claim in &result.claims {
             events.add(signal_event(claim), signal(result, claim).to_string(), claim.claim_id.clone());
@@ -78,7 +78,7 @@ impl<'a> Events<'a> {
     /// Returns the events of a re-evaluation; none if only figures changed.
     pub(super) fn of_change(before: &ItemResult, after: &'a ItemResult, why: Reason, at: DateTime<Utc>) -> Self {
         let item_id = &after.item_id;
-        let mut events = Self { item_id, at, events: Vec::new() };
+        let mut events = Self { item_id, at, outgoing: Vec::new() };
         if !has_changes(before, after) {
             return events;
         }
@@ -99,7 +99,7 @@ impl<'a> Events<'a> {
     }
 
     fn add(&mut self, event: Event, body: String, suffix: String) {
-        self.events.push(OutgoingEvent { event, body, suffix });
+        self.outgoing.push(OutgoingEvent { event, body, suffix });
     }
 
     /// Returns an id that is stable per message, so that receivers can detect copies.
@@ -117,16 +117,16 @@ impl<'a> Events<'a> {
             correlation_id: reply.correlation_id.map(str::to_owned),
             message_id: self.id(suffix),
         };
-        let replied = reply.reply_to.zip(self.events.first()).map(|(to, event)| draft(None, to, event, "reply"));
+        let replied = reply.reply_to.zip(self.outgoing.first()).map(|(to, event)| draft(None, to, event, "reply"));
         let published =
-            self.events.iter().map(|event| draft(Some(exchange), event.event.as_str(), event, &event.suffix));
+            self.outgoing.iter().map(|event| draft(Some(exchange), event.event.as_str(), event, &event.suffix));
         replied.into_iter().chain(published).collect()
     }
 
     pub(super) fn webhooks(&self, listeners: &Listeners) -> Vec<WebhookDraft> {
         let at = self.at.to_rfc3339_opts(SecondsFormat::Millis, true);
         let of_webhook = listeners.webhooks.iter().flat_map(|webhook| {
-            let wanted = self.events.iter().filter(|event| webhook.subscribes_to(event.event));
+            let wanted = self.outgoing.iter().filter(|event| webhook.subscribes_to(event.event));
             wanted.map(move |event| (webhook, event))
         });
         let draft = |(webhook, event): (&WebhookTarget, &OutgoingEvent)| WebhookDraft {

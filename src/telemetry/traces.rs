@@ -97,8 +97,8 @@ pub fn store_commit_span(claims: usize, sources: usize) -> Span {
         "store.commit",
         otel.kind = "client",
         db.system.name = "postgresql",
-        store.claims = claims as i64,
-        store.sources = sources as i64
+        store.claims = i64::try_from(claims).unwrap_or(i64::MAX),
+        store.sources = i64::try_from(sources).unwrap_or(i64::MAX)
     )
 }
 

@@ -52,7 +52,6 @@ pub fn storable_date(date: DateTime<Utc>) -> Option<DateTime<Utc>> {
 ///
 /// # Errors
 /// Those of the serializer.
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub fn serialize_date<S: Serializer>(date: &Option<DateTime<Utc>>, serializer: S) -> Result<S::Ok, S::Error> {
     date.and_then(storable_date).serialize(serializer)
 }

@@ -194,11 +194,15 @@ async fn demo_requests_are_recorded() {
     let regenerate = std::env::var(REGENERATE).is_ok_and(|wanted| wanted == "1");
     let mut recordings: Vec<Recording> = archive().recordings().to_vec();
     if regenerate {
-        recordings.iter_mut().for_each(|recording| recording.aliases.clear());
+        for recording in &mut recordings {
+            recording.aliases.clear();
+        }
     }
     loop {
         let mut archive = Archive::default();
-        recordings.iter().for_each(|recording| archive.insert(recording.clone()).unwrap());
+        for recording in &recordings {
+            archive.insert(recording.clone()).unwrap();
+        }
         let missing = missing_requests(archive).await;
         assert!(missing.is_empty() || regenerate, "run with {REGENERATE}=1 and commit the result: {missing:#?}");
         if missing.is_empty() {

@@ -213,7 +213,8 @@ pub fn renumbered(words: &str, order: &[usize]) -> String {
     for piece in pieces {
         let cited = piece.split_once(']').and_then(|(numbers, rest)| {
             let places: Vec<usize> = numbers.split(',').map(place).collect::<Option<_>>()?;
-            Some(places.iter().map(|place| format!("[{place}]")).collect::<String>() + rest)
+            let marks: Vec<String> = places.iter().map(|place| format!("[{place}]")).collect();
+            Some(marks.concat() + rest)
         });
         text += &cited.unwrap_or_else(|| format!("[{piece}"));
     }

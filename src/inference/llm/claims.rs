@@ -102,10 +102,10 @@ struct ClaimEntry {
 pub fn read(answer: &Value, most: usize) -> Option<Extraction> {
     let kind = ClaimKind::parse(answer.get("kind")?.as_str()?)?;
     let claims: Vec<ClaimEntry> = entries(answer, "claims")?;
-    Some(Extraction { kind: Some(kind), claims: claims.into_iter().filter_map(claim).take(most).collect() })
+    Some(Extraction { kind: Some(kind), claims: claims.iter().filter_map(claim).take(most).collect() })
 }
 
-fn claim(entry: ClaimEntry) -> Option<ExtractedClaim> {
+fn claim(entry: &ClaimEntry) -> Option<ExtractedClaim> {
     let text = one_line(&entry.text, usize::MAX);
     if text.chars().count() > CLAIM_CHARS || !text.chars().any(char::is_alphabetic) {
         return None;

@@ -93,7 +93,9 @@ mod tests {
     fn message(texts: &[&str]) -> Message {
         let mut message = Message::default();
         message.line("Today.");
-        texts.iter().for_each(|text| message.data("text", text, 100));
+        for text in texts {
+            message.data("text", text, 100);
+        }
         message
     }
 

@@ -372,7 +372,7 @@ mod tests {
             let batch: Vec<usize> = take(&mut waiting, budget).iter().map(|entry| entry.tokens.ids.len()).collect();
             prop_assert!(batch.iter().sum::<usize>() <= budget || batch.len() == 1);
             prop_assert!(batch.is_sorted_by(|one, other| one >= other));
-            let mut first = lengths.get(..batch.len()).unwrap().to_vec();
+            let mut first = lengths[..batch.len()].to_vec();
             first.sort_unstable_by(|one, other| other.cmp(one));
             prop_assert_eq!(batch, first);
         }

@@ -15,10 +15,10 @@ fn breaker() -> Breaker {
 
 fn fail(breaker: &mut Breaker, error: &AskError, now: Instant) -> bool {
     let admission = breaker.admit(now).unwrap();
-    opened(&breaker.failed(admission, error, now, noon(), 0.0))
+    opened(breaker.failed(admission, error, now, noon(), 0.0).as_ref())
 }
 
-fn opened(outcome: &Option<CallOutcome>) -> bool {
+fn opened(outcome: Option<&CallOutcome>) -> bool {
     matches!(outcome, Some(CallOutcome::Opened { .. }))
 }
 
@@ -74,7 +74,7 @@ fn one_probe_passes_and_its_outcome_decides() {
     assert!(probe.probe);
     assert!(breaker.admit(later).is_err(), "only one probe at a time");
     assert!(
-        opened(&breaker.failed(probe, &server(), later, noon(), 0.0)),
+        opened(breaker.failed(probe, &server(), later, noon(), 0.0).as_ref()),
         "a failed probe opens without counting to three"
     );
     assert_eq!(breaker.state(later).1, Some(later + COOLDOWN * 2), "the second wait is doubled");
@@ -134,7 +134,7 @@ fn outcomes_of_calls_made_before_it_opened_neither_close_nor_count() {
     assert!(breaker.admit(now).is_err(), "a late success does not close it");
     let longer = AskError::Throttled { retry_after: Some(COOLDOWN * 3) };
     let generation = breaker.generation();
-    assert!(opened(&breaker.failed(other, &longer, now, noon(), 0.0)), "other processes learn of it");
+    assert!(opened(breaker.failed(other, &longer, now, noon(), 0.0).as_ref()), "other processes learn of it");
     assert_eq!(breaker.generation(), generation, "it is no second opening");
     assert_eq!(breaker.state(now).1, Some(now + COOLDOWN * 3), "though it makes the wait longer");
     assert_eq!(breaker.failed(other, &AskError::Throttled { retry_after: None }, now, noon(), 0.0), None);

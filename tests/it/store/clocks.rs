@@ -69,7 +69,8 @@ async fn breaker_is_over_when_the_database_clock_was_set_back() {
         [(GateState::Open, "2 days"), (GateState::Disabled, "2 days"), (GateState::Exhausted, "36 days")]
     {
         let outcome = CallOutcome::Opened { state, wait: Duration::from_mins(10), reason: "it fails".into() };
-        let end = CallEnd { taken_at: Utc::now(), version: 0, unused: false, refund_usd: 0.0, outcome: Some(outcome) };
+        let end =
+            CallEnd { taken_at: SystemClock.now(), version: 0, unused: false, refund_usd: 0.0, outcome: Some(outcome) };
         let opened = store.end_call(state.as_str(), "", &end).await.unwrap();
         assert!(opened.until_in > Duration::from_secs(590), "{opened:?}");
         let left = format!(
