@@ -130,7 +130,7 @@ async fn drain(processes: &[Process], work: impl AsyncFn() -> Result<(), AskErro
     };
     let racers = processes.iter().flat_map(|process| std::iter::repeat_n(process, 5)).map(|process| async {
         let (mut refusals, mut last) = (0, None);
-        // What another process holds and does not use comes back within some seconds.
+        // A refund arrives after its call.
         while refusals < 4 {
             match process.ask(&counted).await {
                 Ok(()) | Err(AskError::Connect { .. }) => refusals = 0,
@@ -175,7 +175,8 @@ async fn a_monthly_limit_is_used_to_the_last_call_and_no_further() {
 #[tokio::test]
 async fn the_cap_is_spent_to_the_cent_and_never_overshot() {
     // 0.005 has no exact binary form, and 250 of it are 1.25.
-    let price = GateSettings { cost_usd: 0.005, ..settings() };
+    // Three of one process's calls in a row may be those that fail below.
+    let price = GateSettings { cost_usd: 0.005, failures_to_open: 1_000, ..settings() };
     let Some((_, processes)) = fleet(price, |fleet| fleet.monthly_cap_usd = Some(1.25)).await else { return };
     let calls = AtomicU32::new(0);
     // Each fifth call never reaches the provider, and costs nothing.
@@ -185,7 +186,7 @@ async fn the_cap_is_spent_to_the_cent_and_never_overshot() {
     };
     let (made, refusals) = drain(&processes, &work).await;
     let free = made / 5;
-    assert_eq!(made - free, 250, "of {made} calls {free} were not billed");
+    assert_eq!(made - free, 250, "of {made} calls {free} were not billed: {refusals:?}");
     assert!(refusals.iter().all(|refusal| *refusal == AskError::Budget), "{refusals:?}");
     let spent = processes[0].store.calls().await.unwrap().spent_usd;
     assert!((spent - 1.25).abs() < 1e-12, "{spent}");
