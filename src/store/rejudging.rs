@@ -220,7 +220,7 @@ impl Store {
     /// Returns the data for a new run of a stored item; `None` if it is gone.
     pub async fn stored_run(&self, item_id: &str) -> Result<Option<StoredRun>, StoreError> {
         #[derive(FromRow)]
-        struct Row {
+        struct StoredRunRow {
             #[sqlx(json)]
             item: Item,
             result: Value,
@@ -229,7 +229,7 @@ impl Store {
             evaluated_at: DateTime<Utc>,
         }
         // A request without a text of its own has `"text": true`.
-        let row: Option<Row> = sqlx::query_as(
+        let row: Option<StoredRunRow> = sqlx::query_as(
             "SELECT CASE WHEN request IS NULL THEN jsonb_build_object('schema', 1, 'item_id', item_id, 'text', text,
                      'title', title, 'url', url, 'channel', channel, 'language', language, 'published_at', published_at,
                      'importance', importance, 'cluster_id', cluster_id, 'cluster_members', cluster_members)
@@ -240,7 +240,7 @@ impl Store {
         .bind(item_id)
         .fetch_optional(&self.pool)
         .await?;
-        Ok(row.map(|Row { item, result, phase, sent_at, evaluated_at }| {
+        Ok(row.map(|StoredRunRow { item, result, phase, sent_at, evaluated_at }| {
             // Without a phase, assume the richer one, so that a poorer result never replaces it.
             let phase = phase.as_deref().and_then(Phase::parse).unwrap_or(Phase::Two);
             StoredRun { item, result: serde_json::from_value(result).ok(), phase, sent_at, evaluated_at }

@@ -428,7 +428,7 @@ metrics! {
         => stage(stage; took: Duration);
 
     QUEUE_LAG = Gauge, Seconds, "queue_lag_seconds", [],
-        "Age of the oldest message that waits or is worked on. It grows during a standstill; where the broker cannot tell a message's age, it is at most this.",
+        "Age of the oldest message that waits or is worked on. It grows during a standstill; if the broker does not report a message's age, it is at most this.",
         => queue_lag(; lag: Duration);
     WORKER_PAUSED = Gauge, Count, "worker_paused", [],
         "1 while this process takes nothing from the queue because the store is away, else 0.",
@@ -507,7 +507,7 @@ metrics! {
         "Time a text or pair waited for its batch. In-process models alone: servers queue by themselves.",
         => model_waited(model; waited: Duration);
     MODEL_ENTRIES_DROPPED = Counter, Count, "model_entries_dropped_total", [label("model", MODELS)],
-        "Texts and pairs left alone because whoever asked was gone before their batch.",
+        "Texts and pairs skipped because the caller left before their batch.",
         => model_entries_dropped(model; entries: usize);
     LLM_CALLS = Counter, Count, "llm_calls_total",
         [

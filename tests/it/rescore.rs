@@ -31,7 +31,7 @@ async fn embedded_the_same_settings_change_nothing_and_others_only_what_follows_
     let same = rescored(folder.path(), "", &[]).await;
     assert!(count(&same, "items") >= 24 && count(&same, "changed") == 0, "{same:#}");
 
-    // With nobody allowed, only what needs no passage still stands.
+    // Without allowed domains, only what needs no passage is left.
     let strict = "[enrichment]\nallowlist_only = true\n";
     let shown = rescored(folder.path(), strict, &["--dry-run"]).await;
     let changes = shown["changes"].as_array().unwrap();
