@@ -70,6 +70,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
     parser.add_argument("--languages", nargs="+", default=["en", "ru", "uk"], choices=["en", "ru", "uk"], help="of the claims (default all)")
+    parser.add_argument("--most", type=int, help="claims of a set at most, drawn at random (default all)")
     arguments = parser.parse_args()
     tests = HERE.parent / "tests" / "data"
     rows = []
@@ -80,13 +81,19 @@ def main():
         for path in sorted((HERE / "written/plain").glob(f"{language}*.jsonl")):
             rows += composed(path, f"plain_{language}")
         rows += ready(arguments.data / "news_claims" / f"{language}.jsonl", f"news_{language}")
-        rows += ready(arguments.data / "plain_claims" / f"{language}.jsonl", "plain_claims")
+        rows += ready(arguments.data / "plain_claims" / f"{language}.jsonl", "claims")
     for path in sorted((HERE / "written/plain").glob("cross*.jsonl")):
         rows += composed(path, "plain_cross")
-    rows += ready(arguments.data / "plain_claims" / "cross.jsonl", "plain_claims")
+    rows += ready(arguments.data / "plain_claims" / "cross.jsonl", "claims")
     rows += ready(tests / "verdicts.jsonl", "verdicts")
+    by_set = {}
     for row in rows:
-        print(json.dumps(row, ensure_ascii=False))
+        by_set.setdefault(row["set"], []).append(row)
+    chance = random.Random(11)
+    for members in by_set.values():
+        most = min(len(members), arguments.most or len(members))
+        for row in chance.sample(members, most):
+            print(json.dumps(row, ensure_ascii=False))
 
 
 if __name__ == "__main__":
