@@ -98,7 +98,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Scalar | Table]) -> None
         if isinstance(table, dict):
             lines += ["", f"[{name}]", *(line(key, value) for key, value in table.items())]
     lines += ["", "[sha256]"]
-    files = [str(manifest[key]) for key in ("model", "tokenizer")]
+    files = [str(manifest[key]) for key in ("model", "tokenizer", "static_vectors") if key in manifest]
     lines += [f'"{file}" = "{hashlib.sha256((folder / file).read_bytes()).hexdigest()}"' for file in files]
     (folder / "model.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

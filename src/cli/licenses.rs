@@ -26,7 +26,7 @@ macro_rules! texts {
 const TEXTS: &[(&str, &str)] = texts![
     "LICENSE-MIT",
     "LICENSE-APACHE",
-    "models/minilm-en-ru-uk-int8/LICENSE",
+    "models/multilingual-e5-small-int8/LICENSE",
     "models/mpnet-nli-en-ru-uk-int8/LICENSE",
     "models/e5-nli-int8/LICENSE",
     "models/slovnet-names/LICENSE",

@@ -19,11 +19,12 @@ type BundledFiles = &'static [(&'static str, &'static [u8])];
 #[cfg(feature = "models")]
 const BUNDLED: &[(&str, BundledFiles)] = &[
     (
-        "minilm-en-ru-uk-int8",
+        "multilingual-e5-small-int8",
         &[
-            (MANIFEST_FILE, include_bytes!("../../models/minilm-en-ru-uk-int8/model.toml")),
-            ("model.onnx", include_bytes!("../../models/minilm-en-ru-uk-int8/model.onnx")),
-            ("tokenizer.json", include_bytes!("../../models/minilm-en-ru-uk-int8/tokenizer.json")),
+            (MANIFEST_FILE, include_bytes!("../../models/multilingual-e5-small-int8/model.toml")),
+            ("model.onnx", include_bytes!("../../models/multilingual-e5-small-int8/model.onnx")),
+            ("tokenizer.json", include_bytes!("../../models/multilingual-e5-small-int8/tokenizer.json")),
+            ("static.bin", include_bytes!("../../models/multilingual-e5-small-int8/static.bin")),
         ],
     ),
     (
@@ -272,7 +273,7 @@ mod tests {
             let model = ModelFolder::from_binary(name, files).unwrap();
             model.verify().unwrap();
             assert_eq!(&model.manifest.name, name);
-            assert_eq!(model.manifest.sha256.len(), 2, "both files of {name} have a checksum");
+            assert_eq!(model.manifest.sha256.len(), files.len() - 1, "each file of {name} has a checksum");
             assert!(model.manifest.licence.is_some() && model.manifest.origin.is_some(), "{name} says whence it comes");
         }
     }

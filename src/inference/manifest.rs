@@ -126,6 +126,9 @@ pub struct Manifest {
     /// Put before every text, if the model was trained with a prefix. Embedding only.
     #[serde(default)]
     pub query_prefix: String,
+    /// File with a static vector for each word piece, for preselection. Embedding only.
+    #[serde(default)]
+    pub static_vectors: Option<String>,
     /// ISO 639-1, or `*`.
     #[serde(default = "any_language")]
     pub languages: Vec<String>,
@@ -187,9 +190,9 @@ impl Manifest {
 
     pub fn files(&self) -> Vec<&str> {
         let mut files = vec![self.model.as_str(), self.tokenizer.as_str()];
-        files.extend(
-            self.sha256.keys().map(String::as_str).filter(|file| *file != self.model && *file != self.tokenizer),
-        );
+        files.extend(self.static_vectors.as_deref());
+        let more: Vec<&str> = self.sha256.keys().map(String::as_str).filter(|file| !files.contains(file)).collect();
+        files.extend(more);
         files
     }
 
@@ -223,6 +226,7 @@ impl Manifest {
             ("dimension", Task::Embedding, self.dimension.is_some()),
             ("cosine", Task::Embedding, self.cosine.is_some()),
             ("query_prefix", Task::Embedding, !self.query_prefix.is_empty()),
+            ("static_vectors", Task::Embedding, self.static_vectors.is_some()),
             ("labels", Task::Stance, !self.labels.is_empty()),
             ("bias", Task::Stance, !self.bias.is_empty()),
             ("similarity", Task::Stance, self.similarity.is_some()),

@@ -50,8 +50,17 @@ pub trait Embedder: Send + Sync + Debug {
     fn space(&self, _text: &str) -> EmbeddingSpace {
         EmbeddingSpace::Meaning
     }
+    /// Returns a unit-length vector that costs microseconds, for preselection. All texts are comparable; by default by
+    /// hashed words.
+    fn static_vector(&self, text: &str) -> Vec<f32> {
+        hashed_vector(text)
+    }
     /// Returns one vector per text, in order, of unit length; zeros for a text without words.
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>>;
+}
+
+fn hashed_vector(text: &str) -> Vec<f32> {
+    hashed::HashedEmbedder::new(hashed::DEFAULT_DIMENSION).embed_one(text)
 }
 
 /// A claim and a passage that may be about it.

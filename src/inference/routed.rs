@@ -80,6 +80,10 @@ impl Embedder for RoutedEmbedder {
         if self.languages.read(text) { self.model.space(text) } else { EmbeddingSpace::Words }
     }
 
+    fn static_vector(&self, text: &str) -> Vec<f32> {
+        self.model.static_vector(text)
+    }
+
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {
         Box::pin(async move {
             let (read, rest): (Vec<usize>, Vec<usize>) =

@@ -9,7 +9,6 @@ use super::run_context::Journal;
 use super::services::{PipelineError, Services};
 use crate::domain::Degradation;
 use crate::inference::{Embedder as _, InferenceError, Judgement, Pair, Reranker as _, StanceModel as _};
-use crate::judging::kindred;
 use crate::judging::profile::{EmbeddingSpace, TextProfile};
 
 impl Services {
@@ -70,41 +69,20 @@ impl Services {
         self.compared(&claim.profile, &claim.forms, passage)
     }
 
-    /// Pairs as [`Self::comparable`]. Ukrainian and Russian texts are compared in shared words.
+    /// [`Self::comparable`] for a translation of the claim.
     pub(super) fn compared(&self, claim: &Arc<TextProfile>, forms: &Forms, passage: &Arc<TextProfile>) -> Pair {
-        let in_russian = |profile: &TextProfile| {
-            let shared = kindred::in_russian(profile);
-            if profile.space == EmbeddingSpace::Meaning {
-                return Arc::new(shared);
-            }
-            let Embedding { vector, space } = self.embed_words(&kindred::words_in_russian(profile));
-            Arc::new(shared.embedded(vector, space))
-        };
-        let languages = (claim.language.as_deref(), passage.language.as_deref());
-        let (own, other) = match languages {
-            (Some("uk"), Some("ru")) => {
-                (Arc::clone(forms.in_russian.get_or_init(|| in_russian(claim))), Arc::clone(passage))
-            }
-            (Some("ru"), Some("uk")) => (Arc::clone(claim), in_russian(passage)),
-            _ => (Arc::clone(claim), Arc::clone(passage)),
-        };
-        if own.space == other.space {
-            return Pair { claim: own, passage: other };
+        if claim.space == passage.space {
+            return Pair { claim: Arc::clone(claim), passage: Arc::clone(passage) };
         }
-        let by_words = |profile: Arc<TextProfile>| {
+        let by_words = |profile: &Arc<TextProfile>| {
             if profile.space == EmbeddingSpace::Words {
-                return profile;
+                return Arc::clone(profile);
             }
             let Embedding { vector, space } = self.embed_words(&profile.text);
-            Arc::new((*profile).clone().embedded(vector, space))
+            Arc::new((**profile).clone().embedded(vector, space))
         };
-        // The Russian form already uses hashed words.
-        let own = if Arc::ptr_eq(&own, claim) {
-            Arc::clone(forms.by_words.get_or_init(|| by_words(own)))
-        } else {
-            by_words(own)
-        };
-        Pair { claim: own, passage: by_words(other) }
+        let claim = Arc::clone(forms.by_words.get_or_init(|| by_words(claim)));
+        Pair { claim, passage: by_words(passage) }
     }
 }
 

@@ -2,8 +2,6 @@
 //! A page is made from a fetched article, from a stored row, or from a text that came with a provider's answer.
 //! The module never fetches and never writes to the store.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, Utc};
@@ -16,10 +14,10 @@ use crate::domain::evidence::Review;
 use crate::domain::ids;
 use crate::domain::rules::DomainRules;
 use crate::domain::verdict::{Origin, SourceType};
+use crate::inference::Embedder;
 use crate::judging::credibility::{UNKNOWN_CREDIBILITY, credibility};
 use crate::judging::independence::{Fingerprint, SourceText};
 use crate::judging::profile::TextProfile;
-use crate::language::{cognates, tokens};
 use crate::outbound::Validators;
 use crate::providers::{Content, Hit, Storage};
 use crate::reading::{Article, own_passages, passages, registered_domain, text_without_orders};
@@ -57,7 +55,7 @@ pub struct PreparedPage {
     pub(crate) stated: Option<f64>,
     /// Profiles of the title and of the sentence that last led the evidence store here; lazy.
     pub(crate) head: OnceLock<Arc<TextProfile>>,
-    pub(crate) snippet: OnceLock<(u64, Arc<TextProfile>)>,
+    pub(crate) snippet: OnceLock<Arc<TextProfile>>,
     /// Made on first use.
     pub(crate) origins: OnceLock<Origins>,
     /// False until an item that uses the page is committed.
@@ -101,49 +99,22 @@ impl Origins {
     }
 }
 
-/// Returns a hash that is stable within one process. A collision only causes a closer comparison.
-pub(crate) fn stem_hash(stem: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    stem.hash(&mut hasher);
-    hasher.finish()
-}
-
-fn hashes(stems: &[String]) -> Vec<u64> {
-    let mut hashes: Vec<u64> = stems.iter().map(|stem| stem_hash(stem)).collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes
-}
-
-fn positions(own: &[u64], stems: &[u64]) -> Vec<usize> {
-    stems.iter().enumerate().filter(|(_, stem)| own.binary_search(stem).is_ok()).map(|(position, _)| position).collect()
-}
-
 /// A part of a page, short enough for a judge.
 #[derive(Debug)]
 pub(crate) struct Passage {
     pub(crate) text: String,
-    /// Sorted hashes: each claim is compared with each passage, and numbers compare faster than words.
-    stems: Vec<u64>,
-    /// The same in Russian cognates, for a Ukrainian passage; lazy.
-    in_russian: OnceLock<Vec<u64>>,
+    /// [`Embedder::static_vector`]; lazy.
+    static_vector: OnceLock<Vec<f32>>,
     profile: OnceLock<Arc<TextProfile>>,
 }
 
 impl Passage {
-    fn new(text: String, language: Option<&str>) -> Self {
-        let stems = hashes(&tokens::content_stems(&text, language));
-        Self { text, stems, in_russian: OnceLock::new(), profile: OnceLock::new() }
+    const fn new(text: String) -> Self {
+        Self { text, static_vector: OnceLock::new(), profile: OnceLock::new() }
     }
 
-    /// Returns the positions of the stems ([`stem_hash`]) that the passage contains.
-    pub(crate) fn shared(&self, stems: &[u64]) -> Vec<usize> {
-        positions(&self.stems, stems)
-    }
-
-    /// The same for a Ukrainian passage and a Russian claim.
-    pub(crate) fn shared_in_russian(&self, stems: &[u64]) -> Vec<usize> {
-        positions(self.in_russian.get_or_init(|| hashes(&cognates::content_stems(&self.text))), stems)
+    pub(crate) fn static_vector(&self, embedder: &dyn Embedder) -> &[f32] {
+        self.static_vector.get_or_init(|| embedder.static_vector(&self.text))
     }
 
     pub(crate) fn profile(&self) -> Option<&Arc<TextProfile>> {
@@ -334,7 +305,7 @@ pub(super) fn from_article(
         based_on: article.based_on,
         publisher,
         failure: None,
-        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        passages: pieces.into_iter().map(Passage::new).collect(),
         language,
         text,
         expires_at,
@@ -380,7 +351,7 @@ pub(super) fn from_store(source: &Source, url: &Url) -> PreparedPage {
         claim_reviews: source.claim_reviews.clone(),
         publisher: source.publisher.clone(),
         failure: source.failure.clone().filter(|_| source.extraction_failed),
-        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        passages: pieces.into_iter().map(Passage::new).collect(),
         language,
         expires_at: source.expires_at,
         validators: Validators { etag: source.etag.clone(), last_modified: source.last_modified.clone() },
@@ -437,7 +408,7 @@ pub(super) fn from_content(
         claim_reviews: Vec::new(),
         publisher: content.publisher.clone(),
         failure: None,
-        passages: pieces.into_iter().map(|piece| Passage::new(piece, language.as_deref())).collect(),
+        passages: pieces.into_iter().map(Passage::new).collect(),
         language,
         text: article.paragraphs.join("\n\n"),
         expires_at,

@@ -1,8 +1,7 @@
 //! Ranks the passages for every claim.
-//! Steps: choose by shared words, embed, ask the reranker, translate the best ones for the NLI model, and pick.
+//! Steps: choose by static vectors, embed, ask the reranker, translate the best ones for the NLI model, and pick.
 //! Places per independent source are limited, so copies never fill the list.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use futures::future::join_all;
 
 use super::claims::{Claim, Rendering};
 use super::embedding::Embedding;
-use super::page::{Origins, Passage, stem_hash};
+use super::page::{Origins, Passage, PreparedPage};
 use super::read::{Pages, ReadPage};
 use super::run_context::Journal;
 use super::services::{PipelineError, Services};
@@ -18,7 +17,6 @@ use super::translate;
 use crate::domain::rules::DomainRules;
 use crate::inference::Pair;
 use crate::judging::independence::{ItemText, groups_of};
-use crate::judging::kindred;
 use crate::judging::profile::TextProfile;
 use crate::judging::quality;
 
@@ -80,9 +78,12 @@ pub(super) async fn rank(
     Ok(ranked)
 }
 
-/// Ratio of weights (see [`closest`]) from which a passage is skipped for a better one of its page: each costs an
+/// Ratio of cosines (see [`closest`]) from which a passage is skipped for a better one of its page: each costs an
 /// embedder run.
-const SKIP_RATIO: f64 = 5.0;
+const SKIP_RATIO: f32 = 5.0;
+
+/// Number of passages that reduce the mean of a page's vectors, so that a page of one passage keeps its own.
+const MEAN_PRIOR: f32 = 3.0;
 
 /// Passages per stored page: one that states the claim, one that may qualify it.
 const KNOWN_PER_PAGE: usize = 2;
@@ -129,8 +130,8 @@ fn independent_groups(pages: &[&ReadPage], rules: &DomainRules, item: &[ItemText
     groups_of(&prints.collect::<Vec<_>>(), item)
 }
 
-/// Returns each claim's nearest passages by words, at most `per_page` and `most`. One model batch for all claims is
-/// far cheaper.
+/// Returns each claim's nearest passages by static vectors, at most `per_page` and `most`. One model batch for all claims
+/// is far cheaper.
 async fn scored(
     services: &Services,
     claims: &[&Claim],
@@ -142,12 +143,12 @@ async fn scored(
     let told = claims.iter().map(|claim| translate::in_languages_of(services, claim, &shelf.pages, journal));
     let worded: Vec<Worded<'_>> =
         claims.iter().zip(join_all(told).await).map(|(claim, others)| Worded { claim, others }).collect();
-    let chosen: Vec<Vec<(usize, usize)>> = worded
-        .iter()
-        .map(|claim| {
-            let looks = shelf.pages.iter().map(|read| claim.closer_look(read, per_page)).collect();
-            preselected(looks, most)
-        })
+    let texts = worded.iter().map(|claim| shelf.pages.iter().map(|read| claim.text_for(read)).collect()).collect();
+    let pages = shelf.pages.iter().map(|read| Arc::clone(&read.page)).collect();
+    let chosen: Vec<Vec<(usize, usize)>> = nearest(services, texts, pages, per_page)
+        .await
+        .into_iter()
+        .map(|of_pages| preselected(of_pages, most))
         .collect();
     embed(services, &shelf.pages, chosen.iter().flatten(), journal).await;
     let mut ranked: Vec<Vec<Ranked>> = Vec::with_capacity(claims.len());
@@ -220,6 +221,11 @@ impl Worded<'_> {
         self.others.iter().find(|(known, _)| known == language).map(|(_, rendering)| rendering.as_ref())
     }
 
+    /// The claim in the page's language if it was translated.
+    fn text_for(&self, read: &ReadPage) -> String {
+        self.rendering(read).map_or(&self.claim.profile, |rendering| &rendering.profile).text.clone()
+    }
+
     fn candidate(&self, services: &Services, shelf: &Shelf<'_>, page: usize, passage: usize) -> Option<Ranked> {
         let (read, group) = (*shelf.pages.get(page)?, shelf.groups.get(page)?);
         let piece = read.page.passages.get(passage)?;
@@ -245,76 +251,73 @@ impl Worded<'_> {
             rank: 0.0,
         })
     }
-
-    /// Returns up to `most` passages of a page as (shared words, position), the closest first. Pages in another language
-    /// share no words, but still yield their first passages.
-    fn closer_look(&self, read: &ReadPage, most: usize) -> Vec<(usize, usize)> {
-        let profile = self.rendering(read).map_or(&self.claim.profile, |rendering| &rendering.profile);
-        let languages = (profile.language.as_deref(), read.page.language.as_deref());
-        let mut words: Vec<u64> = match languages {
-            (Some("uk"), Some("ru")) => {
-                kindred::in_russian(profile).words.iter().map(|word| stem_hash(&word.stem)).collect()
-            }
-            _ => profile.words.iter().map(|word| stem_hash(&word.stem)).collect(),
-        };
-        words.sort_unstable();
-        words.dedup();
-        let in_russian = languages == (Some("ru"), Some("uk"));
-        let of = |passage: &Passage| {
-            if in_russian { passage.shared_in_russian(&words) } else { passage.shared(&words) }
-        };
-        let passages: Vec<Vec<usize>> = read.page.passages.iter().map(of).collect();
-        closest(&passages, words.len(), most)
-    }
 }
 
-/// Returns up to `most` passages as (shared words, position), the closest first. `passages`: for each passage the
-/// positions of the claim's words that it contains; `words`: number of the claim's words.
+/// Returns for each claim and page up to `most` passages as (cosine, position), the closest first. `claims`: the claim's
+/// text for each page. Tokenising all pages takes milliseconds, so it runs on a blocking thread.
+async fn nearest(
+    services: &Services,
+    claims: Vec<Vec<String>>,
+    pages: Vec<Arc<PreparedPage>>,
+    most: usize,
+) -> Vec<Vec<Vec<(f32, usize)>>> {
+    let embedder = Arc::clone(&services.models.embedder);
+    let (number, of_pages) = (claims.len(), vec![Vec::new(); pages.len()]);
+    let work = tokio::task::spawn_blocking(move || {
+        let passages: Vec<Vec<&[f32]>> = pages
+            .iter()
+            .map(|page| page.passages.iter().map(|passage| passage.static_vector(embedder.as_ref())).collect())
+            .collect();
+        claims
+            .iter()
+            .map(|texts| {
+                let near =
+                    |(text, passages): (&String, &Vec<&[f32]>)| closest(&embedder.static_vector(text), passages, most);
+                texts.iter().zip(&passages).map(near).collect()
+            })
+            .collect()
+    });
+    // It only panics, and then nothing is near.
+    work.await.unwrap_or_else(|_| vec![of_pages; number])
+}
+
+/// Returns up to `most` passages as (cosine, position), the closest first. All vectors have unit length.
 ///
-/// A word weighs more if fewer passages of the page contain it (inverse document frequency, as in BM25). The names of a
-/// page's subject are in most passages, so counting words prefers long passages about the subject to the one that answers.
-fn closest(passages: &[Vec<usize>], words: usize, most: usize) -> Vec<(usize, usize)> {
-    let mut frequency = vec![0.0_f64; words];
-    for word in passages.iter().flatten() {
-        if let Some(count) = frequency.get_mut(*word) {
-            *count += 1.0;
-        }
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a page has far fewer than 2^52 passages")]
-    let all = passages.len() as f64;
-    let weight = |word: &usize| {
-        let with = frequency.get(*word).copied().unwrap_or_default();
-        (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+/// The mean of the passages is subtracted from all vectors. It is the page's subject, which the claim shares with every
+/// passage, so that otherwise long passages about the subject would come before the one that answers.
+fn closest(claim: &[f32], passages: &[&[f32]], most: usize) -> Vec<(f32, usize)> {
+    #[expect(clippy::cast_precision_loss, reason = "a page has far fewer than 2^24 passages")]
+    let all = passages.len() as f32 + MEAN_PRIOR;
+    let mean: Vec<f32> =
+        (0..claim.len()).map(|at| passages.iter().filter_map(|vector| vector.get(at)).sum::<f32>() / all).collect();
+    let centred = |vector: &[f32]| -> Vec<f32> { vector.iter().zip(&mean).map(|(value, mean)| value - mean).collect() };
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    let own = centred(claim);
+    let cosine = |other: &[f32]| {
+        let lengths = (dot(&own, &own) * dot(other, other)).sqrt();
+        if lengths > 0.0 { dot(&own, other) / lengths } else { 0.0 }
     };
-    let mut looks: Vec<(f64, usize, usize)> = passages
-        .iter()
-        .enumerate()
-        .map(|(position, shared)| {
-            // Sorted, so that equal weights have equal sums.
-            let mut weights: Vec<f64> = shared.iter().map(weight).collect();
-            weights.sort_by(f64::total_cmp);
-            (weights.iter().sum(), shared.len(), position)
-        })
-        .collect();
-    looks.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
-    looks.truncate(most);
-    // A passage with little in common is off topic if another one has much.
-    let best = looks.first().map_or(0.0, |(weight, ..)| *weight);
-    looks.into_iter().filter(|(weight, ..)| weight * SKIP_RATIO >= best).map(|(_, shared, at)| (shared, at)).collect()
+    let mut near: Vec<(f32, usize)> = passages.iter().map(|vector| cosine(&centred(vector))).zip(0..).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    near.truncate(most);
+    // A distant passage is off topic if another one is near.
+    let best = near.first().map_or(0.0, |(cosine, _)| *cosine);
+    near.retain(|(cosine, _)| best <= 0.0 || cosine * SKIP_RATIO >= best);
+    near
 }
 
 /// Selects `most` passages as (page, passage): first the best of each page, so that a verbose page does not displace
 /// others.
-fn preselected(looks: Vec<Vec<(usize, usize)>>, most: usize) -> Vec<(usize, usize)> {
-    let mut places: Vec<(usize, Reverse<usize>, usize, usize)> = looks
+fn preselected(near: Vec<Vec<(f32, usize)>>, most: usize) -> Vec<(usize, usize)> {
+    let mut places: Vec<(usize, f32, usize, usize)> = near
         .into_iter()
         .enumerate()
         .flat_map(|(page, passages)| {
             let ranked = passages.into_iter().enumerate();
-            ranked.map(move |(place, (shared, passage))| (place, Reverse(shared), page, passage))
+            ranked.map(move |(place, (cosine, passage))| (place, cosine, page, passage))
         })
         .collect();
-    places.sort_unstable();
+    places.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
     places.into_iter().take(most).map(|(_, _, page, passage)| (page, passage)).collect()
 }
 
@@ -380,67 +383,70 @@ fn pick(ranked: Vec<Ranked>, most: usize, per_group: usize) -> Vec<Ranked> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use serde_json::Value;
-
-    use super::{BTreeSet, closest, preselected};
-    use crate::language::tokens;
+    use super::{closest, preselected};
 
     #[test]
     fn every_page_is_heard_before_one_is_heard_twice() {
-        let looks = vec![vec![(5, 2), (4, 0), (4, 1)], vec![(0, 0), (0, 1)], vec![(3, 7)]];
-        assert_eq!(preselected(looks.clone(), 4), [(0, 2), (2, 7), (1, 0), (0, 0)]);
-        assert_eq!(preselected(looks, usize::MAX).len(), 6);
+        let near = vec![vec![(0.5, 2), (0.4, 0), (0.4, 1)], vec![(0.0, 0), (0.0, 1)], vec![(0.3, 7)]];
+        assert_eq!(preselected(near.clone(), 4), [(0, 2), (2, 7), (1, 0), (0, 0)]);
+        assert_eq!(preselected(near, usize::MAX).len(), 6);
     }
 
-    /// Prints how often the evidence of a claim is among the four passages that are preselected of its page, by rare words
-    /// and by the number of shared words. `fm2`: 1,169 claims; a page is what its claims' authors and a retrieval chose.
     #[test]
-    fn evidence_is_preselected_more_often_by_rare_words_than_by_their_number() {
+    fn passage_that_answers_comes_before_longer_ones_about_the_subject() {
+        // The first value is the subject, the second what the claim states about it.
+        let (claim, subject, answer) = ([0.8, 0.6, 0.0], [1.0, 0.0, 0.0], [0.5, 0.7, 0.5]);
+        let near = closest(&claim, &[&subject, &subject, &answer, &subject, &subject], 2);
+        assert_eq!(near.first().map(|(_, position)| *position), Some(2), "{near:?}");
+        assert_eq!(closest(&claim, &[&answer], 4).len(), 1, "a page of one passage");
+        assert!(closest(&claim, &[], 4).is_empty());
+        let off_topic = [0.0, 0.0, 1.0];
+        assert_eq!(closest(&claim, &[&claim, &off_topic], 4).len(), 1);
+    }
+
+    /// Prints how often the evidence of a claim is among the four passages that are preselected of its page, by the shipped
+    /// static vectors and by hashed words. `fm2`: 1,169 claims; a page is what its claims' authors and a retrieval chose.
+    #[cfg(feature = "models")]
+    #[test]
+    fn evidence_is_preselected_by_static_vectors() {
+        use std::collections::{BTreeMap, BTreeSet};
+
+        use serde_json::Value;
+
+        use crate::inference::hashed::{DEFAULT_DIMENSION, HashedEmbedder};
+        use crate::inference::local::LocalEmbedder;
+        use crate::inference::{Embedder, ModelFolder};
+
         let Some(lines) = corroborate_labelled::read("fm2/dev.jsonl") else { return };
         let rows: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let texts = |row: &Value, field: &str| -> Vec<String> {
             let list = row[field].as_array().cloned().unwrap_or_default();
             list.iter().filter_map(|one| one["text"].as_str()).map(str::to_owned).collect()
         };
-        let mut pages: BTreeMap<&str, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        let mut pages: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for row in &rows {
             let page = pages.entry(row["wikipedia_page"].as_str().unwrap_or_default()).or_default();
-            for text in texts(row, "gold_evidence").into_iter().chain(texts(row, "retrieved_evidence")) {
-                let stems = tokens::content_stems(&text, Some("en")).into_iter().collect();
-                page.insert(text, stems);
-            }
+            page.extend(texts(row, "gold_evidence").into_iter().chain(texts(row, "retrieved_evidence")));
         }
-        let (mut by_rarity, mut by_number) = (0, 0);
-        for row in &rows {
-            let page: Vec<(&String, &BTreeSet<String>)> =
-                pages[row["wikipedia_page"].as_str().unwrap_or_default()].iter().collect();
-            let claim: BTreeSet<String> =
-                tokens::content_stems(row["text"].as_str().unwrap_or_default(), Some("en")).into_iter().collect();
-            let shared: Vec<Vec<usize>> = page
-                .iter()
-                .map(|(_, stems)| {
-                    claim.iter().enumerate().filter(|(_, stem)| stems.contains(*stem)).map(|(at, _)| at).collect()
-                })
-                .collect();
-            let mut counted: Vec<(usize, usize)> = shared.iter().map(Vec::len).zip(0..).collect();
-            counted.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-            let gold = texts(row, "gold_evidence");
-            let hits = |chosen: &[(usize, usize)]| chosen.iter().any(|(_, at)| gold.contains(page[*at].0));
-            by_rarity += usize::from(hits(&closest(&shared, claim.len(), 4)));
-            by_number += usize::from(hits(&counted[..counted.len().min(4)]));
-        }
-        println!("evidence among four passages: {by_rarity} by rare words, {by_number} by number, of {}", rows.len());
-        assert!(by_rarity * 100 >= by_number * 105, "{by_rarity} {by_number}");
-    }
-
-    #[test]
-    fn passage_with_the_rare_word_comes_before_longer_ones_about_the_subject() {
-        // Words: 0 and 1 name the subject, 2 and 3 are what the claim says of it.
-        let passages = [vec![0, 1], vec![0, 1], vec![2, 3], vec![0, 1], vec![]];
-        assert_eq!(closest(&passages, 4, 2), [(2, 2), (2, 0)]);
-        assert_eq!(closest(&[vec![], vec![]], 4, 4), [(0, 0), (0, 1)], "a page in another language");
-        assert_eq!(closest(&[vec![0, 1, 2, 3], vec![0]], 4, 4), [(4, 0)], "the second is off topic");
+        let folder =
+            ModelFolder::bundled().into_iter().find(|folder| folder.manifest.static_vectors.is_some()).unwrap();
+        let (model, words) = (LocalEmbedder::load(&folder).unwrap(), HashedEmbedder::new(DEFAULT_DIMENSION));
+        let found = |embedder: &dyn Embedder| {
+            let among_four = |row: &&Value| {
+                let page: Vec<&String> = pages[row["wikipedia_page"].as_str().unwrap_or_default()].iter().collect();
+                let vectors: Vec<Vec<f32>> = page.iter().map(|text| embedder.static_vector(text)).collect();
+                let claim = embedder.static_vector(row["text"].as_str().unwrap_or_default());
+                let gold = texts(row, "gold_evidence");
+                let vectors: Vec<&[f32]> = vectors.iter().map(Vec::as_slice).collect();
+                closest(&claim, &vectors, 4).iter().any(|(_, at)| gold.contains(page[*at]))
+            };
+            rows.iter().filter(among_four).count()
+        };
+        let (by_pieces, by_words) = (found(&model), found(&words));
+        println!(
+            "evidence among four passages: {by_pieces} by static vectors, {by_words} by hashed words, of {}",
+            rows.len()
+        );
+        assert!(by_pieces * 100 >= rows.len() * 50, "{by_pieces}");
     }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::support::daemon::finish;
 
-const EMBEDDER: &str = "minilm-en-ru-uk-int8";
+const EMBEDDER: &str = "multilingual-e5-small-int8";
 
 /// A pair with people's label.
 struct Labelled {
@@ -137,9 +137,9 @@ async fn news_claims_get_a_verdict_in_each_language_and_across_languages() {
     let all = judged_claims("news_claims.jsonl").await;
     // What names a group stands in one of two fields.
     let groups = [
-        ("English", ("set", "news_en"), 0.79, 0.62),
-        ("Russian", ("set", "news_ru"), 0.73, 0.67),
-        ("Ukrainian", ("set", "news_uk"), 0.66, 0.70),
+        ("English", ("set", "news_en"), 0.74, 0.66),
+        ("Russian", ("set", "news_ru"), 0.86, 0.65),
+        ("Ukrainian", ("set", "news_uk"), 0.88, 0.77),
         // Russian and Ukrainian ones with passages in another language: 20 with a side, so that one more or less is five points.
         ("across languages", ("kind", "cross_language"), 0.60, 0.64),
     ];
@@ -169,5 +169,5 @@ async fn plain_claims_get_the_right_verdict() {
     let is_wrong_side = |said: &str, label: &Value| said != "not_enough_evidence" && label != said;
     let wrong = share(all.iter().filter(|(row, said)| is_wrong_side(said, &row["label"])).count());
     println!("{} plain claims: {right:.3} right, {wrong:.3} with the wrong side", all.len());
-    assert!(right >= 0.59 && wrong <= 0.17, "{right:.3} right, {wrong:.3} with the wrong side");
+    assert!(right >= 0.70 && wrong <= 0.165, "{right:.3} right, {wrong:.3} with the wrong side");
 }

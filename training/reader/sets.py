@@ -85,7 +85,7 @@ def vectors(folder: Path, texts: list[str]) -> np.ndarray:
     wanted = [given.name for given in session.get_inputs()]
     rows = np.zeros((len(texts), stated["dimension"]), dtype=np.float32)
     for index, text in enumerate(texts):
-        encoded = tokenizer.encode(text)
+        encoded = tokenizer.encode(stated.get("query_prefix", "") + text)
         given = {"input_ids": encoded.ids, "token_type_ids": encoded.type_ids, "attention_mask": encoded.attention_mask}
         hidden = session.run(None, {name: np.array([given[name]], dtype=np.int64) for name in wanted})[0][0]
         mean = hidden.mean(0) if hidden.ndim == 2 else hidden

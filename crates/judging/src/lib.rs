@@ -2,8 +2,7 @@
 //!
 //! `docs/scoring.md` defines the rules. From passage to verdict, each step is one file or folder:
 //!
-//! 1. [`profile`] analyses claim and passage: words, names, figures, dates, denials. [`kindred`] maps Ukrainian words to
-//!    Russian ones.
+//! 1. [`profile`] analyses claim and passage: words, names, figures, dates, denials.
 //! 2. [`coverage`] and [`agreement`] compare their words, names and meaning.
 //! 3. The NLI model's probabilities come from outside. [`stance`] replaces them for languages that it does not read.
 //! 4. [`caps`] limits them for another time; [`numbers`] compares figures and dates; [`adjudication`] adds a language
@@ -36,7 +35,6 @@ pub mod features;
 pub mod grounding;
 pub mod independence;
 pub mod justification;
-pub mod kindred;
 pub mod labels;
 pub mod names;
 pub mod numbers;

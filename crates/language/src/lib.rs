@@ -1,7 +1,7 @@
 //! Reads natural-language text and returns its structure.
 //!
 //! * Language ([`detect`]), sentences ([`sentences`]), words and stems ([`tokens`]).
-//! * Names ([`entities`], [`transliterate`]), words shared by Russian and Ukrainian ([`cognates`]).
+//! * Names ([`entities`], [`transliterate`]).
 //! * Quantities and dates ([`numbers`], [`dates`]), negation ([`negation`]), keywords ([`keywords`]).
 //! * Claims ([`statements`]), names in code ([`identifiers`]), words broken by hyphens ([`hyphens`]).
 //!
@@ -11,7 +11,6 @@
 //! To add a language: `docs/adding-a-language.md`; its words are a folder of the [`lexicon`]. To add a module: a pure
 //! function of text, listed below.
 
-pub mod cognates;
 pub mod dates;
 pub mod detect;
 pub mod entities;

@@ -11,9 +11,10 @@ use super::answers::{Answers, key};
 use super::backend::Output;
 use super::engine::OutputError;
 use super::load::{LoadedModel, load};
+use super::static_vectors::StaticVectors;
 use super::tokens::Tokens;
 use crate::inference::folder::{Manifest, ModelError, ModelFolder, Pooling, Task};
-use crate::inference::{Embedder, InferenceError};
+use crate::inference::{Embedder, InferenceError, hashed_vector};
 
 /// Cache size, for about 20,000 vectors of 384 numbers.
 const REMEMBERED_BYTES: u64 = 32 << 20;
@@ -28,6 +29,7 @@ pub struct LocalEmbedder {
     prefix: Arc<str>,
     model: LoadedModel,
     answers: Answers<Arc<[f32]>>,
+    static_vectors: Option<StaticVectors>,
 }
 
 impl LocalEmbedder {
@@ -42,7 +44,8 @@ impl LocalEmbedder {
         let prefix = Arc::from(manifest.query_prefix.as_str());
         let model = load(folder, Task::Embedding, Box::new(move |row, output| vector(&manifest, row, output)))?;
         let answers = Answers::new("embedding", REMEMBERED_BYTES, dimension * size_of::<f32>() + OVERHEAD_BYTES);
-        Ok(Self { name, dimension, prefix, model, answers })
+        let static_vectors = StaticVectors::load(folder, model.texts().vocabulary())?;
+        Ok(Self { name, dimension, prefix, model, answers, static_vectors })
     }
 
     /// Returns a token that a crash of the model's thread cancels.
@@ -67,6 +70,13 @@ impl Embedder for LocalEmbedder {
 
     fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    fn static_vector(&self, text: &str) -> Vec<f32> {
+        match &self.static_vectors {
+            Some(vectors) => vectors.vector(&self.model.texts().piece_ids(text)),
+            None => hashed_vector(text),
+        }
     }
 
     fn embed<'a>(&'a self, texts: &'a [&'a str]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, InferenceError>> {

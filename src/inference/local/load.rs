@@ -84,6 +84,10 @@ impl LoadedModel {
         self.engine.crashed().clone()
     }
 
+    pub(super) fn texts(&self) -> &Texts {
+        &self.texts
+    }
+
     /// Returns one answer per row of `tokenise`, in order; `None` without a row. Tokenising runs on a blocking thread.
     pub(super) async fn answer(
         &self,

@@ -18,6 +18,7 @@ mod engine;
 mod load;
 mod reranker;
 mod stance;
+mod static_vectors;
 #[cfg(test)]
 mod tests;
 mod tokens;

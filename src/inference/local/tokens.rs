@@ -64,6 +64,16 @@ impl Texts {
         self.row(encoding, None).map(Some)
     }
 
+    /// Returns the ids of a text's pieces, without special ones; none if it cannot be read.
+    pub(super) fn piece_ids(&self, text: &str) -> Vec<u32> {
+        self.pieces(text).map(|encoding| encoding.get_ids().to_vec()).unwrap_or_default()
+    }
+
+    /// Number of word pieces.
+    pub(super) fn vocabulary(&self) -> usize {
+        self.tokenizer.get_vocab_size(true)
+    }
+
     /// Returns a claim and a passage as a row; `None` if one has no known token.
     ///
     /// The passage is cut at its end first: the claim keeps up to half of the length.

@@ -50,7 +50,6 @@ pub(crate) struct Claim {
 pub(crate) struct Forms {
     /// For texts without another vector.
     pub(crate) by_words: OnceLock<Arc<TextProfile>>,
-    pub(crate) in_russian: OnceLock<Arc<TextProfile>>,
 }
 
 #[derive(Debug)]

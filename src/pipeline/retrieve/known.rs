@@ -24,7 +24,7 @@ use crate::outbound::{AskMeter, Asker};
 use crate::pipeline::claims::Claim;
 use crate::pipeline::judge::{JudgedClaim, JudgingDepth};
 use crate::pipeline::normalise::NormalisedItem;
-use crate::pipeline::page::{PreparedPage, stem_hash};
+use crate::pipeline::page::PreparedPage;
 use crate::pipeline::read::{self as reading, ReadPage};
 use crate::pipeline::run_context::Journal;
 use crate::pipeline::services::{PipelineError, Services};
@@ -194,10 +194,9 @@ fn may_be_about(claim: &Claim, hit: &Hit, page: &PreparedPage) -> bool {
         return true;
     }
     let profile = |text: &str| Arc::new(TextProfile::new(text, hit.language.as_deref(), hit.published_at, &[]));
-    let key = stem_hash(&hit.snippet);
     // The same sentence is found again and again.
-    let (kept, profiled) = page.snippet.get_or_init(|| (key, profile(&hit.snippet)));
-    let sentence = if *kept == key { Arc::clone(profiled) } else { profile(&hit.snippet) };
+    let kept = page.snippet.get_or_init(|| profile(&hit.snippet));
+    let sentence = if kept.text == hit.snippet { Arc::clone(kept) } else { profile(&hit.snippet) };
     if sentence.entities.is_empty() || names.iter().any(|name| sufficiency::names(&sentence, name)) {
         return true;
     }
