@@ -137,11 +137,11 @@ async fn news_claims_get_a_verdict_in_each_language_and_across_languages() {
     let all = judged_claims("news_claims.jsonl").await;
     // What names a group stands in one of two fields.
     let groups = [
-        ("English", ("set", "news_en"), 0.74, 0.66),
-        ("Russian", ("set", "news_ru"), 0.86, 0.65),
-        ("Ukrainian", ("set", "news_uk"), 0.88, 0.77),
+        ("English", ("set", "news_en"), 0.84, 0.60),
+        ("Russian", ("set", "news_ru"), 0.86, 0.64),
+        ("Ukrainian", ("set", "news_uk"), 0.88, 0.76),
         // Russian and Ukrainian ones with passages in another language: 20 with a side, so that one more or less is five points.
-        ("across languages", ("kind", "cross_language"), 0.60, 0.64),
+        ("across languages", ("kind", "cross_language"), 0.80, 0.70),
     ];
     for (name, (field, value), least_taken, least_right) in groups {
         let own: Vec<&(Value, String)> = all.iter().filter(|(row, _)| row[field] == value).collect();
