@@ -257,7 +257,7 @@ mod tests {
             "2 independent sources support the claim: a.example [1] and b.example [2]. No source found contradicts it."
         );
         assert_eq!(
-            justified(&context(), &two[..1], &[]),
+            justified(&context(), &[JudgedPassage { credibility: 0.7, ..passage("a", 0.9, 0.05) }], &[]),
             "One source supports the claim: a.example [1]. A second, independent one was not found."
         );
         assert_eq!(justified(&ordinary, &[], &[]), "No source about this was found.");

@@ -44,7 +44,7 @@ fn the_figure_that_differs_is_swapped_in() {
     assert!(found.confidence > MIN_AUTO_CONFIDENCE && found.confidence <= 0.9, "{}", found.confidence);
     assert_eq!(found.sources.len(), 3);
     assert!(found.borne_out.iter().all(|support| support.entail >= MIN_SUPPORT) && found.borne_out.len() == 3);
-    let alone = corrected(claim, &[contradiction("paper")]).unwrap();
+    let alone = corrected(claim, &[JudgedPassage { credibility: 0.7, ..contradiction("paper") }]).unwrap();
     assert_eq!((alone.kind, alone.apply), (CorrectionType::Replace, Apply::Review), "one source is a lean");
 }
 

@@ -70,7 +70,11 @@ fn four_real_reprints_of_one_release_give_tier_medium_at_most() {
         let supporting: Vec<JudgedPassage> = reports
             .iter()
             .zip(grouped(reports))
-            .map(|(report, group)| JudgedPassage { independent_group: group, ..passage(&report.site, 0.95, 0.02) })
+            .map(|(report, group)| JudgedPassage {
+                independent_group: group,
+                credibility: 0.7,
+                ..passage(&report.site, 0.95, 0.02)
+            })
             .collect();
         assess(&context(), &supporting, &[])
     };
