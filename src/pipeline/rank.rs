@@ -14,6 +14,7 @@ use super::read::{Pages, ReadPage};
 use super::run_context::Journal;
 use super::services::{PipelineError, Services};
 use super::translate;
+use crate::domain::Degradation;
 use crate::domain::rules::DomainRules;
 use crate::inference::Pair;
 use crate::judging::independence::{ItemText, groups_of};
@@ -82,7 +83,7 @@ pub(super) async fn rank(
 /// embedder run.
 const SKIP_RATIO: f32 = 5.0;
 
-/// Number of passages that reduce the mean of a page's vectors, so that a page of one passage keeps its own.
+/// Added to the number of passages when their mean is computed. Otherwise the vector of a page's only passage would be 0.
 const MEAN_PRIOR: f32 = 3.0;
 
 /// Passages per stored page: one that states the claim, one that may qualify it.
@@ -145,7 +146,7 @@ async fn scored(
         claims.iter().zip(join_all(told).await).map(|(claim, others)| Worded { claim, others }).collect();
     let texts = worded.iter().map(|claim| shelf.pages.iter().map(|read| claim.text_for(read)).collect()).collect();
     let pages = shelf.pages.iter().map(|read| Arc::clone(&read.page)).collect();
-    let chosen: Vec<Vec<(usize, usize)>> = nearest(services, texts, pages, per_page)
+    let chosen: Vec<Vec<(usize, usize)>> = nearest(services, texts, pages, per_page, journal)
         .await
         .into_iter()
         .map(|of_pages| preselected(of_pages, most))
@@ -260,9 +261,11 @@ async fn nearest(
     claims: Vec<Vec<String>>,
     pages: Vec<Arc<PreparedPage>>,
     most: usize,
+    journal: &Journal,
 ) -> Vec<Vec<Vec<(f32, usize)>>> {
     let embedder = Arc::clone(&services.models.embedder);
-    let (number, of_pages) = (claims.len(), vec![Vec::new(); pages.len()]);
+    let first = |page: &Arc<PreparedPage>| (0..page.passages.len().min(most)).map(|at| (0.0, at)).collect();
+    let (number, first) = (claims.len(), pages.iter().map(first).collect::<Vec<Vec<(f32, usize)>>>());
     let work = tokio::task::spawn_blocking(move || {
         let passages: Vec<Vec<&[f32]>> = pages
             .iter()
@@ -277,8 +280,11 @@ async fn nearest(
             })
             .collect()
     });
-    // It only panics, and then nothing is near.
-    work.await.unwrap_or_else(|_| vec![of_pages; number])
+    work.await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "preselection failed; continuing with the first passages of each page");
+        journal.degrade(Degradation::ModelFailed("static_vectors".to_owned()));
+        vec![first; number]
+    })
 }
 
 /// Returns up to `most` passages as (cosine, position), the closest first. All vectors have unit length.
